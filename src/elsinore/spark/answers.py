@@ -32,7 +32,7 @@ from elsinore.spark.times import SparkTime
 from elsinore.spark.workers import shipped
 
 LARGEST_LIMIT = 2**31 - 1  # of Spark's `limit`
-INLINE_BYTES = 1 << 28  # of a pass's results that are fetched at once
+INLINE_BYTES = 1 << 28  # of a pass's results, up to which the driver fetches all at once
 # of a data frame: what computes its rows
 ACTIONS = frozenset(
     ("collect", "count", "first", "head", "take", "tail", "isEmpty", "show", "toArrow", "toPandas")
@@ -108,9 +108,9 @@ class Presented:
 class Answers:
     """The results of a pass's queries, packed by its tasks in `packed` (see `ANSWERS`).
 
-    Spark persists the packed rows if data frames read them, and if results too large to be fetched
-    would be `dear` to compute again. When results have been fetched, `on_empty` is called with the
-    queries without rows.
+    Spark persists the packed rows if data frames read them, and if some results are too large to be
+    fetched and `dear` (expensive) to recompute. When results have been fetched, `on_empty` is
+    called with the queries without rows.
     """
 
     packed: DataFrame
@@ -153,7 +153,7 @@ class Answers:
 
     def _persist(self) -> None:
         if not self._is_persisted and not self._closed:
-            with suppress(PySparkException):  # without persistence each frame is a pass of its own
+            with suppress(PySparkException):  # without persistence, each frame is a separate pass
                 self.packed = self.packed.persist(StorageLevel.MEMORY_AND_DISK)
                 self._is_persisted = True
 
@@ -227,7 +227,7 @@ class Answer(Computed):
         return self._answers.queries[self._number].schema
 
     def fetched(self) -> pa.Table | None:
-        """Return the rows; None if they are too many to be fetched with all others."""
+        """Return the rows; None if all results are too large to be fetched together."""
         return self._answers.fetched(self._number)
 
     def to_arrow(self) -> pa.Table:
@@ -238,7 +238,7 @@ class Answer(Computed):
     toArrow = to_arrow  # noqa: N815 - as data frames call it
 
     def collect(self) -> list[Row]:
-        """Return the rows as Spark's."""
+        """Return the rows as Spark's `Row` objects."""
         plain = all(isinstance(column.dataType, _PLAIN) for column in self.schema)
         rows = self.fetched() if plain else None
         with task_errors():

@@ -32,7 +32,7 @@ _NOT_SENT = (T.YearMonthIntervalType, T.CalendarIntervalType, T.VariantType, T.S
 
 
 def kind_of_field(field: T.StructField) -> AttributeKind:
-    """Return what a column holds.
+    """Return the kind of attribute of a column.
 
     >>> kind_of_field(T.StructField("v", T.StringType("UTF8_LCASE")))
     <AttributeKind.COLLATED: 'collated'>
@@ -68,7 +68,7 @@ def arrow_type_of(kind: T.DataType, zone: str) -> pa.DataType:
 
 
 def is_sent(kind: T.DataType) -> bool:
-    """Return whether Spark can send a column's values to Python workers and take them back.
+    """Return whether Spark can exchange a column's values with Python workers.
 
     >>> is_sent(T.LongType()), is_sent(T.ArrayType(T.VariantType()))
     (True, False)

@@ -1,9 +1,9 @@
-"""Combining before the shuffle: a key's events of a pane travel as an action where that is cheaper.
+"""Map-side combining: replacing a key's events of a pane by an action before the shuffle.
 
 A task that reads its own row groups knows from the files' statistics at which times no other task
-has events. Its events of one key and pane at these times become an action
-(`elsinore.operators.panes`); other events travel unchanged. The task that merges them processes
-both in the order of time.
+has events. It combines the events of one key and pane at these times into an action
+(`elsinore.operators.panes`) if a cost model says that this is cheaper; other events are shuffled
+unchanged. The reducing task processes both in time order.
 """
 
 from __future__ import annotations
@@ -31,27 +31,26 @@ Ints = NDArray[np.int64]
 # all orders of types (7 and 40 sums, 3 and 13 touched by an event; 3 rows): an event on an action
 # 0.06 and 0.1, in the operator 0.06 and 0.15, in twelve windows 0.11 and 0.36; folding 0.4 and 1.4
 # an action, in twelve windows 1.5 and 6.5.
-# Sending, and an action's way through the shuffle, are estimates.
-SENDING = 0.4  # an event through the shuffle, and into order
+# The costs of shuffling events and actions are estimates.
+SENDING = 0.4  # shuffling and sorting an event
 EVENT = 0.04  # an event in the operator, and for each sum that it touches:
 STEP = 0.007
 WINDOW = 0.0015  # that for each window that is open
 ACTING = 0.03  # an event on an action, and for each number that it touches:
 NUMBER = 0.0028
-ACTION = 2.0  # an action through the shuffle, and for each of its bytes:
+ACTION = 2.0  # shuffling an action, and for each of its bytes:
 BYTE = 0.002
-APPLYING = 0.03  # letting an action act on a window, and for each sum and row:
+APPLYING = 0.03  # applying an action to a window, and for each sum and row:
 TERM = 0.0055
 
 
 def least_events(size: ActionSize, mode: Combine, *, spared: float = 1.0) -> int | None:
-    """Return the number of events of a key and pane from which an action is cheaper; None: never.
+    """Return the least number of events for which an action is cheaper; None: never.
 
-    `spared`: the share of events that need not travel then, as no other unit reads them.
-
-    With W windows open, S sums of which an event touches T, and R rows of an action, an event that
-    travels costs spared*SENDING + EVENT + T*(STEP + W*WINDOW), one that is combined ACTING +
-    T*R*NUMBER, and an action ACTION + bytes*BYTE + W*(APPLYING + S*(R - 1)*TERM).
+    `spared` is the share of combined events that are not shuffled, as no other unit reads them.
+    With W open windows, S sums of which an event updates T, and R rows of an action, a shuffled
+    event costs spared*SENDING + EVENT + T*(STEP + W*WINDOW), a combined one ACTING + T*R*NUMBER,
+    and an action ACTION + bytes*BYTE + W*(APPLYING + S*(R - 1)*TERM), in microseconds.
     """
     if mode is Combine.NEVER:
         return None
@@ -83,12 +82,11 @@ def action_fields(size: ActionSize) -> pa.Schema:
 class CombineEvents:
     """Combines a chunk's events into actions if a key has at least `least` of them in a pane.
 
-    That is for one of the `units` of a pass, by its `number`. To the others, events travel as they
-    are: those that are combined for the one then have no class for it.
-
-    Events of a moment in `shared` stay as they are, for others may have more of it: [2n] -> where
-    the nth stretch of such moments begins and, the next, where it has ended. `orders` are the
-    columns that order simultaneous events. `statistics` counts what is combined.
+    Only one of the `units` of a pass is combined, by its `number`; events are still sent to the
+    other units, without a class for the combined unit. Events at the times `shared` are not
+    combined, because other tasks may have events at these times: shared[2n] is the start of the nth
+    stretch, shared[2n + 1] its end (exclusive). `orders` are the columns that order simultaneous
+    events. `statistics` counts combined events.
     """
 
     units: tuple[Unit, ...]
@@ -129,7 +127,7 @@ class CombineEvents:
         is_of_unit = events.column(f"class{self.number}").to_numpy() >= 0
         unit_starts = np.concatenate(([0], np.cumsum(is_of_unit)))[starts]
         not_combined, key, actions = self._combined(unit_starts, _chosen(events, is_of_unit))
-        travels_for_unit = is_of_unit.copy()  # by this unit, of what travels
+        travels_for_unit = is_of_unit.copy()  # [row] -> whether it is sent for the combined unit
         travels_for_unit[is_of_unit] = not_combined
         left = travels_for_unit.copy()
         for number, unit in enumerate(self.units):
@@ -160,7 +158,7 @@ class CombineEvents:
         begins, ends = begins[~stretches.failed], ends[~stretches.failed]
         combined = int((ends - begins).sum())
         left = np.zeros(len(times), np.bool_)
-        if combined < len(times):  # what lies between the runs
+        if combined < len(times):  # rows between the runs
             edges = np.concatenate(([0], np.stack((begins, ends), axis=1).ravel(), [len(times)]))
             left = np.repeat(np.arange(len(edges) - 1) % 2 == 0, np.diff(edges))
         self.statistics.events += combined
@@ -236,7 +234,7 @@ def shared_times(ranges: list[tuple[int, int]]) -> Ints:
 
 
 def apart(ranges: list[tuple[int, int]], rows: list[int], shared: Ints) -> float:
-    """Return the share of rows outside of shared times, assuming that they are spread evenly."""
+    """Return the share of rows outside of shared times, assuming an even distribution."""
     begins, ends = shared[::2], shared[1::2]
     total = 0.0
     for (first, last), count in zip(ranges, rows, strict=True):

@@ -12,9 +12,9 @@ from elsinore.runtime.uncertain import SUM_TOLERANCE
 
 
 def distributions(frame: DataFrame, column: Column) -> Column:
-    """Return a column's lists, each made to add up to 1, null where they are no probabilities.
+    """Return a column's lists of probabilities, scaled to a sum of 1; null if invalid.
 
-    Raises InputError for a column that holds neither lists of numbers nor text.
+    Raises InputError for a column of other values than lists of numbers or text.
     """
     kind = frame.select(column.alias("law")).schema["law"].dataType
     is_list = isinstance(kind, T.ArrayType) and isinstance(

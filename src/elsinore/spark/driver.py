@@ -68,13 +68,13 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
 
     No job is started here, except one for the last event's time if `options.end` is open.
 
-    One job computes the rows of all queries of a pass when the first are read. If several, then
-    Spark persists them until `Results.close`. Without persistence (some serverless Sparks refuse
-    it), each data frame is a separate pass.
+    One job computes the rows of all queries of a pass when the first are read. If there are several
+    queries, Spark persists the rows until `Results.close`. Without persistence (some serverless
+    Sparks refuse it), each data frame is a separate pass.
 
-    Raises QueryError where a query does not fit the columns and InputError for unknown time or type
-    columns. Unusable events (null time or type) make Spark stop with an error when results are
-    computed, unless `options.allow_rejects`; they are then in `rejected`.
+    Raises QueryError for queries that do not fit the columns and InputError for unknown time or
+    type columns. Unusable events (null time or type) fail the Spark job when results are computed,
+    unless `options.allow_rejects`; they are then in `rejected`.
     """
     all_events = frame
     frame, unusable = guess_again(frame, options)
@@ -133,7 +133,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             *first_few(always_null(plan, events.is_null), "have such keys"),
             *digit_warnings(plan, events.frame),
             *overflow_warnings(plan, result),
-            *tied_events(plan.units, counts.by_unit()),  # as counted when results were computed
+            *tied_events(plan.units, counts.by_unit()),  # counted while results were computed
         ),
         find_open_windows=lambda: open_windows(plan, options.last_time, counts.by_unit()),
         release=release,
@@ -254,8 +254,8 @@ def type_warnings(plan: Plan, events: Events, seen: Sequence[TypesSeen]) -> tupl
 def digit_warnings(plan: Plan, frame: DataFrame) -> tuple[str, ...]:
     """Return a warning for each column of integer decimals that lose digits in conditions.
 
-    Whole numbers without a sign are such decimals to Spark. Costs a scan where conditions have some
-    beside constants or compute with them.
+    Spark reads unsigned 64-bit integers as such decimals. Costs a scan if conditions compare them
+    with constants or compute with them.
     """
     whole = {
         field.name

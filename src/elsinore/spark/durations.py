@@ -1,9 +1,8 @@
 """Arithmetic of times and durations in Spark columns, in whole ticks.
 
-The counterpart of `elsinore.expressions.lengths`. Spark's own difference of two timestamps depends
-on the session's time zone (it is one of local times, an hour off where clocks change), so times are
-counted in ticks since the epoch before anything is computed. Ticks are microseconds; nanoseconds
-where a constant has them.
+The counterpart of `elsinore.expressions.lengths`. Spark subtracts timestamps as local times of the
+session's time zone, which is an hour off at changes of the clocks, so times are converted to ticks
+since the epoch first. Ticks are microseconds, or nanoseconds if a constant has some.
 """
 
 from __future__ import annotations
@@ -47,19 +46,19 @@ def as_length(ticks: Column) -> Column:
 
 
 def opposite(number: Column) -> Column:
-    """Return integers of 64 bits with the opposite sign; null where there is no room for it."""
+    """Return 64-bit integers negated; null on overflow."""
     return F.try_subtract(F.lit(0).cast("bigint"), number)
 
 
 def size(number: Column) -> Column:
-    """Return integers of 64 bits without their sign; null where there is no room for it."""
+    """Return the absolute values of 64-bit integers; null on overflow."""
     return F.when(number >= 0, number).otherwise(opposite(number))
 
 
 def scaled(operator: Operator, ticks: Column, number: Column, *, is_whole: bool) -> Column:
-    """Return a duration times or divided by a number, in whole ticks.
+    """Multiply or divide a duration by a number, rounded to ticks.
 
-    Null for NaN, a division by 0, and what 64 bits have no room for.
+    Null for NaN, division by 0, and overflow of 64 bits.
     """
     if operator is Operator.MUL:
         if is_whole:
@@ -72,8 +71,8 @@ def scaled(operator: Operator, ticks: Column, number: Column, *, is_whole: bool)
     quotient = F.call_function("div", ticks, divisor)
     whole = F.when(divisor == -1, opposite(ticks)).otherwise(quotient)
     rest = ticks - whole * divisor
-    # |rest| < |divisor|: half of the divisor or more is rounded away from zero. Sizes are computed
-    # with a minus sign, for which the least integer has room.
+    # |rest| < |divisor|: half of the divisor or more is rounded away from zero. Absolute values are
+    # computed with a minus sign, so that the least 64-bit integer does not overflow.
     below, limit = _below_zero(rest), _below_zero(divisor)
     is_up = below <= limit - below
     away = F.when((ticks < 0) == (divisor < 0), F.lit(1)).otherwise(F.lit(-1)).cast("bigint")
@@ -81,10 +80,10 @@ def scaled(operator: Operator, ticks: Column, number: Column, *, is_whole: bool)
 
 
 def _below_zero(number: Column) -> Column:
-    """Return integers with a minus sign."""
+    """Return the negated absolute values of integers."""
     return F.when(number <= 0, number).otherwise(-number)
 
 
 def _rounded(number: Column) -> Column:
-    """Return doubles as the nearest integers; null for NaN, and where 64 bits have no room."""
+    """Round doubles to 64-bit integers; null for NaN and on overflow."""
     return F.round(F.when(~F.isnan(number), number)).try_cast("bigint")

@@ -171,10 +171,10 @@ class Events:
 
 
 def last_time_of(events: Events) -> int | None:
-    """Return the latest time in ticks of the events that can be used; None if there are none.
+    """Return the latest time in ticks of all usable events; None if there are none.
 
-    Runs a job over the columns of time and type. Of uncertain times it is the latest of the first
-    possible ones.
+    Runs a job over the columns of time and type. For uncertain times, returns the latest first
+    possible time.
     """
     times = events.frame.filter(events.reason.isNull()).select(events.bounds[0].alias("time"))
     with task_errors():
@@ -185,8 +185,8 @@ def last_time_of(events: Events) -> int | None:
 def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
     """Return whether the times of events are numbers, and whether they have nanoseconds.
 
-    Looks at all events where times are text. Raises InputError for unknown columns, two of
-    one name, and streams.
+    Runs a job over all events if times are text. Raises InputError for unknown columns, columns
+    with equal names, and streams.
     """
     refuse_stream(frame)
     check_names(frame.columns, "the events")
@@ -201,9 +201,9 @@ def nanosecond_columns(frame: DataFrame) -> tuple[str, ...]:
 
 
 def with_numbers(frame: DataFrame, options: RunOptions) -> DataFrame:
-    """Return events whose times, if they are numbers in a column of text, are numbers.
+    """Convert a text column of times that are mostly numbers to numbers.
 
-    A text that is not a number is null if rejects are allowed, and otherwise fails the job.
+    A text that is not a number becomes null if rejects are allowed, and otherwise fails the job.
     """
     time = options.time
     if time not in frame.columns or not isinstance(frame.schema[time].dataType, T.StringType):
@@ -227,8 +227,7 @@ LIVE_WORKLOAD = (
 def refuse_stream(frame: DataFrame, live: str = LIVE_WORKLOAD) -> None:
     """Raise InputError for a data frame of Structured Streaming.
 
-    Spark would run it, and answer each micro-batch as if it were all events. live: how the queries
-    are answered over a stream instead.
+    Spark would treat each micro-batch as all events. `live` names the right method in the message.
     """
     if frame.isStreaming:
         raise InputError(

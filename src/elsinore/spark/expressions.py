@@ -1,8 +1,7 @@
 """Expressions as Spark columns, in SQL's three-valued logic.
 
-The counterpart of `elsinore.expressions.columns`: NaN counts as null, a comparison with null is
-null, division by zero is null, and so is a whole number, a time or a length of time that has no
-room in 64 bits.
+The counterpart of `elsinore.expressions.columns`: NaN counts as null; comparisons with null,
+divisions by zero, and integers, times or durations that overflow 64 bits are null.
 """
 
 from __future__ import annotations
@@ -200,9 +199,9 @@ class Columns:
         return verdict
 
     def _beside(self, part: Expression, opposite: Expression) -> Column:
-        """Return an operand of a comparison; a text beside a time becomes one (UTC without a zone).
+        """Return an operand of a comparison; text beside a time is parsed, as UTC without a zone.
 
-        Spark would read it in the session's zone, or ignore its zone.
+        Spark would parse it in the session's zone, or ignore its zone.
         """
         match part, opposite:
             case Literal(str(text)), Attribute(_, str(name)):
@@ -226,16 +225,16 @@ def sql_column(frame: DataFrame, text: str) -> Column:
     """
     with silenced():
         column = tried(F.expr(text))
-        _ = frame.select(column).schema  # Spark Connect checks nothing before
+        _ = frame.select(column).schema  # Spark Connect analyses only now
     return column
 
 
 def tried(column: Column) -> Column:
     """Return a column that is null for rows for which it fails, instead of failing the job.
 
-    Spark has an expression for that, of which its functions `try_...` are made; over Spark Connect
-    it cannot be named, and the column is returned as it is. A condition that is always true keeps
-    Spark from computing what several columns have in common ahead of them, where it would fail.
+    It wraps the column in Spark's internal expression of the functions `try_...`. Spark Connect
+    cannot name that, so there the column is returned unchanged. A condition that is always true
+    prevents common subexpression elimination, which would evaluate the column outside of it.
     """
     if not hasattr(column, "_jc"):
         return column

@@ -1,4 +1,4 @@
-"""Fields of structs and what SQL computes as columns, on Spark (`elsinore.runtime.fields`)."""
+"""Derived columns on Spark: fields of structs, SQL expressions (see `elsinore.runtime.fields`)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from elsinore.spark.workers import ship_by_value
 
 
 def with_derived(frame: DataFrame, names: Collection[str]) -> DataFrame:
-    """Return a frame with a column for each name that is a field of a struct, or is computed.
+    """Add a column to a frame for each name that is a field of a struct or is computed.
 
-    What SQL computes of a column that there is not is left out.
+    Computed names that read a missing column are skipped.
     """
     if not names:
         return frame
@@ -63,7 +63,7 @@ def with_derived(frame: DataFrame, names: Collection[str]) -> DataFrame:
 
 
 def ship_functions(names: Iterable[str]) -> None:
-    """Send the modules of functions that computed values call to Spark's workers."""
+    """Ship the modules of user-defined functions in computed values to Spark's workers."""
     ship_by_value(
         module
         for name in names
@@ -75,7 +75,7 @@ def ship_functions(names: Iterable[str]) -> None:
 
 
 def _column(frame: DataFrame, expression: Expression) -> Column:
-    """Return what SQL computes, null where it fails."""
+    """Return an SQL expression as a column, null for rows for which it fails."""
     if isinstance(expression, Attribute) and expression.name is not None:
         return F.col(quoted(expression.name))
     try:
@@ -88,12 +88,12 @@ def _column(frame: DataFrame, expression: Expression) -> Column:
 
 
 def _over_columns(function: Function) -> Callable[..., Column]:
-    """Return a function of columns that calls one that the user has registered."""
+    """Return a function of Spark columns that calls a user-defined function."""
     called = typed(function)
 
     def over_arrays(*columns: pa.Array) -> pa.Array:
         return apply(called, columns, len(columns[0]))
 
-    make: Any = arrow_udf  # whose hints know no functions of any number of arrays
+    make: Any = arrow_udf  # its type hints lack functions of any number of arrays
     made: Callable[..., Column] = make(over_arrays, from_arrow_type(called.kind))
     return made

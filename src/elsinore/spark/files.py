@@ -1,8 +1,8 @@
-"""Reading events from files for Spark, and writing Spark's results, as the in-process driver does.
+"""Reading files into Spark data frames and writing results, equally to the in-process driver.
 
-Parquet is read by Spark, with nanoseconds as integers that are marked as times. Text (CSV, JSON,
-Zeek's logs) is read by `elsinore.runtime.files`, in this process and a file at a time, and passed
-to Spark as Parquet. Results are written by `elsinore.runtime.outputs`.
+Spark reads Parquet itself, with nanoseconds as integers that are marked as times. Text (CSV, JSON,
+Zeek logs) is read by `elsinore.runtime.files` in this process, one file at a time, and passed to
+Spark as temporary Parquet files. Results are written by `elsinore.runtime.outputs`.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ GLOB = re.compile(r"([\[\]{}*?\\])")
 
 
 def read_frame(spark: SparkSession, source: Source, *, by_rows: bool = False) -> DataFrame:
-    """Return the events of a source; InputError as `elsinore.runtime.files.read_source` has it.
+    """Return the events of a source; raise the errors of `elsinore.runtime.files.read_source`.
 
-    by_rows: the column ROWS numbers the rows of all files, in their order.
+    With `by_rows`, the column ROWS numbers the rows of all files in their order.
     """
     if source.format != "parquet":
         return _staged(spark, source, by_rows=by_rows)
@@ -126,11 +126,11 @@ def read_place(
     *,
     by_rows: bool = False,
 ) -> DataFrame:
-    """Return the events of a file, a folder or a pattern, in a session that is the user's.
+    """Return the events of a file, a folder or a pattern, in the user's session.
 
-    What this machine sees may be of any format; elsewhere (a URL, or a session on other machines)
-    it is Parquet, which Spark reads. by_rows: as for `read_frame`. Raises InputError if there are
-    no files, and for row numbers of files elsewhere.
+    Local files may have any format; remote ones (a URL, or a session on other machines) must be
+    Parquet. `by_rows` as for `read_frame`. Raises InputError if there are no files, and for row
+    numbers of remote files.
     """
     local = str(spark.conf.get("spark.master", "local")).startswith("local")
     if local and not URL.match(str(place)):
@@ -155,14 +155,14 @@ def read_place(
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:
-    """Return a data frame's rows, fetched here, with times in nanoseconds as such."""
+    """Collect a data frame's rows as a table; integers marked as nanoseconds become timestamps."""
     return _unmarked(frame.toArrow(), marks_of(frame.schema))
 
 
 def fetched(result: Result) -> pa.Table | None:
-    """Return the rows of a result that comes with others; None where it is to be asked for alone.
+    """Return a result's rows if they were fetched with the pass's other results, else None.
 
-    Results of one pass are computed together, and fetched if they are small.
+    Results of one pass are computed together, and fetched together if they are small.
     """
     if not isinstance(result, Answer):
         return None
@@ -173,10 +173,9 @@ def fetched(result: Result) -> pa.Table | None:
 def write_parts(
     frame: DataFrame, path: Path, file_format: OutputFormat, *, overwrite: bool = False
 ) -> int:
-    """Write a folder with a file per partition, each by its task; return how many rows there are.
+    """Write a folder with a file per partition in parallel; return the number of rows.
 
-    The folder appears whole or not at all. Raises OutputError where something is there already and
-    is not to be overwritten.
+    The folder is written atomically. Raises OutputError if it exists without `overwrite`.
     """
     with draft(path.absolute(), overwrite=overwrite) as folder:
         folder.mkdir()
@@ -217,9 +216,9 @@ def marks_of(schema: T.StructType) -> dict[str, str]:
 
 
 def _marked(frame: DataFrame, schema: pa.Schema) -> DataFrame:
-    """Return events with times in nanoseconds marked, `bool8` as booleans, and nulls of no type.
+    """Mark times in nanoseconds, and convert `bool8` to booleans and untyped nulls to Spark's void.
 
-    Spark reads the last two as integers, beside which no text could stand in a query.
+    Spark reads the last two as integers, which queries could not compare with text.
     """
     for field in schema:
         if pa.types.is_null(field.type):

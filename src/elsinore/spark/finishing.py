@@ -1,7 +1,7 @@
-"""Finishing queries in Spark's Python workers: partial outputs in, rows of results out.
+"""Computing results from partial outputs in Spark's Python workers.
 
-A pass of one query yields its rows in Spark's columns. For several queries, each task packs the
-rows of all into blobs, so that one job over the events finishes all of them.
+A pass with one query yields its rows in Spark's columns. For several queries, each task packs the
+rows of all into blobs, so that one job over the events computes all results.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.spark.waiting import Waiting
 
 BLOB_BYTES = 1 << 22  # of a result's rows, about
-PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, if groups may be divided
+PIECE_ROWS = 1 << 16  # partial outputs per call of `Finish`, if groups may be divided
 # Packed results in a data frame: the query, whether the driver may fetch the rows, and the rows.
 ANSWERS = pa.schema([("query", pa.int32()), ("small", pa.bool_()), ("blob", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishAll:
-    """Makes the results of a pass's queries of a partition's partial outputs: `mapInArrow`.
+    """Computes results of all queries of a pass from a partition's partial outputs (`mapInArrow`).
 
-    In: see `Outputs`. Out: `ANSWERS`; a blob is rows as one message of Arrow's IPC format, of the
-    query's schema in `schemas`. Of results beyond `inline` bytes the driver may fetch no more.
-    Partial outputs of more than `memory` bytes wait on local disk. Each blob is followed by empty
-    rows, its share of the `rows_per_task` that Spark gives a task at once (see `columnar.blobs`).
+    Its input has the columns of `Outputs`, its output those of `ANSWERS`: a blob is one Arrow IPC
+    message of the query's schema in `schemas`. The driver may fetch up to `inline` bytes of results
+    together. Partial outputs beyond `memory` bytes are spilled to local disk. Each blob is followed
+    by empty rows, its share of the `rows_per_task` of Spark (see `columnar.blobs`).
     """
 
     outputs: Outputs
@@ -44,8 +44,8 @@ class FinishAll:
     rows_per_task: int = 0
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take a partition's partial outputs; yield blobs of all queries' rows."""
-        left = self.inline  # bytes that may be fetched
+        """Yield blobs of all queries' rows, from a partition's partial outputs."""
+        left = self.inline  # bytes that may still be fetched
         piecewise = {
             number: finish
             for finish in self.finishes

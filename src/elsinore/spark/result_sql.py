@@ -14,7 +14,7 @@ from elsinore.spark.quiet import first_line, silenced
 
 
 def selected(query: SqlQuery, frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Return what a SELECT gives over the results of queries, which are views while it is analysed.
+    """Run a SELECT over queries' results, which are temporary views while Spark analyses it.
 
     Raises InputError if it does not fit the columns of the results.
     """

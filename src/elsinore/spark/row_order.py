@@ -1,7 +1,7 @@
 """Events without times on Spark: the numbers of their rows in files.
 
-The rows of a data frame have no order, but those of a Parquet file do: Spark tells each row's file
-and its index there, and the files' footers tell how many rows come before the file.
+The rows of a data frame have no order, but those of a Parquet file do: Spark has each row's file
+and its index there, and the files' footers have the numbers of rows of the files before.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FirstRows:
 
 
 def refuse_without_row_numbers(frame: DataFrame) -> None:
-    """Raise InputError for a frame that does not number the rows of files."""
+    """Raise InputError for a frame without row numbers of files."""
     fields = {field.name: field for field in frame.schema.fields}
     if ROWS not in fields:
         raise InputError(

@@ -24,11 +24,11 @@ from elsinore.spark.java import use_java
 from elsinore.spark.stderr import JvmStderr
 
 NO_LIMIT = (1 << 31) - 1  # unlimited for Spark
-ROWS_PER_ARROW_BATCH = 50_000  # 10 000, the default, costs Python three times as many wake-ups
+ROWS_PER_ARROW_BATCH = 50_000  # the default, 10 000, wakes Python workers five times as often
 GIBIBYTE = 1 << 30
-# Most of what the JVM runs here is new code of each query, and to optimize its bytecode takes up to
-# a third of a small job's processor time. So it is optimized ten times later than usual, which is
-# soon enough where rows pass through the JVM by the million.
+# Most code that the JVM runs here is generated for each query, and optimizing its bytecode takes up
+# to a third of a small job's processor time. So the JIT compiler starts ten times later than usual,
+# which is soon enough for jobs with millions of rows.
 LATE_OPTIMIZER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
@@ -44,12 +44,12 @@ def local_session(
 ) -> SparkSession:
     """Start Spark in this process and return its session; use it in a `with`, or stop it yourself.
 
-    It listens on 127.0.0.1 only, shows no UI, logs errors alone, leaves nothing in the working
-    directory, and reckons times in UTC. `config` adds Spark's own settings, which win over ours
-    (Java options are added to ours). Where the process already has a session, that one is
-    returned, with the settings applied as far as Spark allows.
+    It listens on 127.0.0.1 only, has no UI, logs only errors, writes no files to the working
+    directory, and uses UTC. `config` overrides Elsinore's settings of Spark (Java options are
+    combined). If the process already has a session, that one is returned, with the settings applied
+    as far as Spark allows.
 
-    Raises SetupError where Java is missing or Spark does not start.
+    Raises SetupError if Java is missing or Spark does not start.
     """
     conf = _conf(master, name, config or {})
     java = None
@@ -75,8 +75,8 @@ def _environment() -> Iterator[None]:
     """Set the environment variables that Spark reads while it starts; restore them afterwards."""
     wanted = {
         "PYSPARK_PYTHON": sys.executable,  # the workers' Python must be ours
-        "SPARK_LOCAL_IP": "127.0.0.1",  # looked at, and warned about, before any setting is
-        "SPARK_REMOTE": None,  # would make it a session on another machine
+        "SPARK_LOCAL_IP": "127.0.0.1",  # read, with a warning, before any setting
+        "SPARK_REMOTE": None,  # would create a session on another machine
     }
     previous = {variable: os.environ.get(variable) for variable in wanted}
     _set_variables(wanted)
@@ -123,9 +123,9 @@ def _settings(master: str, name: str) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(2 * cores),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_ARROW_BATCH),
-        # With any other limit Spark adds up the sizes of a batch's columns at each row.
+        # With any other limit, Spark adds up the sizes of a batch's columns for each row.
         "spark.sql.execution.arrow.maxBytesPerBatch": str(NO_LIMIT),
-        # A worker that dies in native code says where.
+        # A worker that crashes in native code prints its stack.
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     }
@@ -144,7 +144,7 @@ def _cores(master: str) -> int:
 def _heap() -> int:
     """Return the JVM's heap size: a quarter of the memory, between 1 and 8 GiB."""
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with suppress(OSError, ValueError):  # no control group, or one that sets no limit
+    with suppress(OSError, ValueError):  # no control group, or one without a limit
         available = min(available, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return max(GIBIBYTE, min(available // 4, 8 * GIBIBYTE))
 

@@ -1,8 +1,8 @@
-"""A pass's shuffle: events leave the JVM once, in columns, and travel as blobs.
+"""A pass's shuffle: events leave the JVM once, in columns, and are shuffled as blobs.
 
-Spark evaluates what travels (whole-stage code generation) and hands it to Python in Arrow batches;
-there it is packed by key (`elsinore.runtime.columnar`). Spark shuffles the blobs, each to the
-partition that it names, with all that belongs to that: spilling, fetching, starting again.
+Spark evaluates the columns (whole-stage code generation) and passes them to Python workers in Arrow
+batches, which pack them by key (`elsinore.runtime.columnar`). Spark shuffles the blobs to the
+partitions that they name, and spills, fetches and retries as for any shuffle.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from elsinore.runtime.columnar import MEMORY, TRAVELS, Layout, Packing, Stretche
 from elsinore.spark.workers import shipped
 
 TASK_MEMORY = "spark.elsinore.taskMemory"  # a session's setting
-PARTITION_BYTES = 1 << 20  # of input, fewer of which are not worth a task
-MOST_BYTES = 1 << 26  # of input, more of which make more partitions than the cores need
+PARTITION_BYTES = 1 << 20  # least bytes of input per partition
+MOST_BYTES = 1 << 26  # of input per partition; larger inputs get more partitions than cores
 TASKS_PER_CORE = 2
 SOME_CORES = 16  # assumed for Spark Connect, which does not report it
-_DEFAULT_PARTITIONS = 200  # Spark's setting where nobody has set it
+_DEFAULT_PARTITIONS = 200  # Spark's default setting
 ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -59,9 +59,9 @@ def sent(blobs: DataFrame, partitions: int) -> DataFrame:
 def partitions_for(frame: DataFrame, size: int | None = None) -> int:
     """Return the number of partitions for a pass's events, without reading them.
 
-    As many as keep the cores busy and no more than the input is worth; many more only where they
-    would be large. A number that the user has set for Spark's shuffles is not exceeded. `size`: the
-    bytes of the input, where they are known.
+    It keeps all cores busy, limited by `PARTITION_BYTES` and `MOST_BYTES` per partition, and does
+    not exceed the user's setting of Spark's shuffle partitions. `size` is the number of bytes of
+    the input, if known.
     """
     spark = frame.sparkSession
     most = TASKS_PER_CORE * known_cores(spark)
@@ -73,7 +73,7 @@ def partitions_for(frame: DataFrame, size: int | None = None) -> int:
 
 
 def known_cores(spark: SparkSession) -> int:
-    """Return the number of tasks that a session runs at once, as far as known without a job."""
+    """Return the number of tasks that a session runs at once, without running a job."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except (PySparkException, AttributeError):
@@ -86,10 +86,10 @@ def rows_at_once(spark: SparkSession) -> int:
 
 
 def input_bytes(frame: DataFrame) -> int | None:
-    """Return about how many bytes a frame is made from; None where Spark does not know.
+    """Return the approximate number of bytes of a frame's input; None if Spark does not know.
 
-    No more than all that is read: Spark takes a join for the product of its sides, and what it
-    knows nothing of (an RDD) for as large as can be, of which a projection is a part.
+    The sizes of all leaves of the plan limit it: Spark estimates a join as the product of its
+    sides, and an RDD as the maximum.
     """
     with suppress(PySparkException, Py4JError, AttributeError, TypeError):
         plan = frame._jdf.queryExecution().optimizedPlan()

@@ -1,7 +1,7 @@
-"""Spreading a key's events over partitions by stretches of time, for results of windows.
+"""Spreading a key's events over partitions by stretches of time, against skewed keys.
 
-One key may have most of the events. Where its events are not combined before the shuffle, they go
-to several partitions, each of which works on some of the key's windows.
+One key may have most of the events. If its events are not combined before the shuffle, they are
+sent to several partitions, each of which computes some of the key's windows.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from elsinore.spark.shuffle import partitions_for
 
 Ints = NDArray[np.int64]
 
-# Where windows cross stretches, events near a border travel twice: one of so many, and at most one
-# of so few, to keep partitions busy where windows are long.
+# If windows cross stretches, events near a border are sent twice: about one in so many, and at most
+# one in so few, to keep partitions busy if windows are long.
 SELDOM, OFTEN = 8, 2
 
 
@@ -42,7 +42,7 @@ def spread(
 ) -> tuple[int, Stretches | None]:
     """Return the number of partitions for a pass's events, and the stretches of a key's events.
 
-    `size`: the bytes of the input, `span`: the first and the last time, where they are known.
+    `size` is the number of bytes of the input, `span` the first and the last time, if known.
     """
     partitions = partitions_for(frame, size)
     stretches = stretches_of(units, options, partitions, span)
@@ -56,7 +56,7 @@ def stretches_of(
 ) -> Stretches | str:
     """Return the stretches for a pass's events, or the reason why a key has one partition.
 
-    `span`: the first and the last time of the events, where they are known.
+    `span` is the first and the last time of the events, if known.
     """
     if options.uncertain is not None:
         return "times are uncertain"

@@ -19,11 +19,11 @@ TypesAccumulator: TypeAlias = Accumulator[dict[int, dict[str, int]]]
 
 
 class ByPartition(AccumulatorParam[dict[int, Any]]):
-    """Keeps the counts of each partition's task, such as the statistics of a unit's operators.
+    """Collects counts by partition, such as the statistics of a unit's operators.
 
-    Spark adds what a task counted once it has ended well, and again where it is run again though it
-    had ended well (by speculation, because its results were lost, or because they are asked for
-    twice): what is there of the partition is then replaced by the same.
+    Spark adds a task's counts whenever it succeeds, also if it is repeated (by speculation, because
+    its results were lost or are needed twice). Equal counts of the same partition then replace one
+    another, so nothing is counted twice.
     """
 
     def zero(self, value: dict[int, Any]) -> dict[int, Any]:  # noqa: ARG002
@@ -66,8 +66,8 @@ def partition() -> int:
 class TypesSeen:
     """The number of events of each type in a pass, if its tasks read all events.
 
-    `accumulated` gets each task's counts, by partition; None: nobody counts. `tasks`: how many of
-    them see all events together.
+    `accumulated` receives each task's counts by partition; None: events are not counted. `tasks` is
+    the number of tasks that together read all events.
     """
 
     accumulated: TypesAccumulator | None

@@ -24,7 +24,7 @@ _STACK = re.compile(r"\s+(at \S+\(|\.\.\. \d+ more)")
 
 
 class JvmStderr:
-    """A JVM's stderr. Lines are buffered until the JVM has started, then passed on."""
+    """A JVM's stderr: lines are buffered until the JVM has started, then passed on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class JvmStderr:
         self._thread: threading.Thread | None = None
 
     def listen(self) -> int:
-        """Start to listen; return the file descriptor to write to. The caller closes it."""
+        """Start reading; return the file descriptor for the JVM, which the caller closes."""
         reading, writing = os.pipe()
         self._thread = threading.Thread(target=self._read, args=(reading,), daemon=True)
         self._thread.start()

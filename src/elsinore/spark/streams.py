@@ -1,4 +1,4 @@
-"""Quantitative queries on Spark: a stream for each key, in the same pass that workloads take."""
+"""Running quantitative queries on Spark: one stream per key, in a pass as for workloads."""
 
 from __future__ import annotations
 
@@ -52,15 +52,14 @@ def run(
 ) -> DataFrame:
     """Return a query's values as a Spark DataFrame: columns of `by`, the time, and `value`.
 
-    Events travel in columns, those of a key to one task, which takes them in order of time; a key
-    may have more events than there is memory. Without `by` all events are one key's. Parquet files
-    are read by the tasks themselves. `value` is the type of the values, in Spark's words
-    ("double"); where it is left out it is worked out from the query's functions, or from the values
-    of a sample of the events.
+    The events of a key are shuffled to one task, which processes them in time order; they may
+    exceed its memory. Without `by`, all events have one key. Tasks read Parquet files themselves.
+    `value` is the Spark type of the values ("double"); by default it is inferred from the query's
+    functions, or from the values of a sample of the events.
 
-    Raises QuerySemanticError where a column is missing or the type of the values cannot be told,
-    InputError for times that are text and for streams. Events without a time, or a type that is
-    asked for, fail the job.
+    Raises QuerySemanticError if a column is missing or the type of the values cannot be inferred,
+    InputError for times in text and for streams. Events without a time, or without a required type,
+    fail the job.
     """
     refuse_stream(data, LIVE_QUERY)
     for name in (time, *([type] if type != TYPE else [])):

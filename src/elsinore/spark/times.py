@@ -1,8 +1,8 @@
-"""Conversion of time columns of any usual kind to ticks and back, as Spark columns.
+"""Conversion of time columns to ticks and back, as Spark columns.
 
-The counterpart of `elsinore.runtime.times`. Spark's own times are microseconds; integers that a
-reader has marked as timestamps in nanoseconds (`NANOSECONDS_KEY` in their metadata) stay exact.
-Text is read in Python, by the one parser there is.
+The counterpart of `elsinore.runtime.times`. Spark's times are microseconds; integers that a reader
+has marked as timestamps in nanoseconds (`NANOSECONDS_KEY` in their metadata) remain exact. Text is
+parsed in Python by `elsinore.runtime.iso8601`, for equal results.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class SparkTime:
     zone: str = ""
 
     def type(self, window: Window | None) -> T.DataType:
-        """Return the type of bounds of windows that are the input's kind of time.
+        """Return the type of window bounds as times of the input's kind.
 
-        Integers and dates keep their type if every bound of `window` is one. Timestamps
-        finer than Spark's become integers, marked as the input's are.
+        Integers and dates keep their type if it represents every bound of `window` exactly.
+        Timestamps finer than Spark's become integers with the same mark as the input's.
         """
         parts = () if window is None else (window.within, window.step, window.origin)
         exact = not any(part % self.per_unit for part in parts)
@@ -114,7 +114,7 @@ class TextTimes:
 
 def text_times(frame: Any, column: Column) -> TextTimes:
     """Return the properties of times in a column of text, after reading all of them."""
-    # A column first: an aggregate may not contain SQL that is tried.
+    # A column first: an aggregate may not contain `tried` expressions.
     text = F.col("text")
     number = text.rlike(NUMBER)
     zoned, fine, numbers, texts, whole = (

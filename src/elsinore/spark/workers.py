@@ -27,11 +27,10 @@ MapInArrow = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def use_driver_interpreter(spark: SparkSession) -> None:
-    """Let the workers of a local master run this process's Python, where nobody named another.
+    """Set the Python interpreter of a local master's workers to this process's, unless configured.
 
-    Spark's default is whatever `python3` the path finds first, which need not be that of the
-    virtual environment this process runs in. On a cluster that is for the user to say: this
-    machine's paths mean nothing there.
+    Spark's default is the first `python3` on PATH, which may not be that of this process's virtual
+    environment. On a cluster the user configures it: this machine's paths are meaningless there.
     """
     try:
         context = spark.sparkContext
@@ -42,9 +41,9 @@ def use_driver_interpreter(spark: SparkSession) -> None:
 
 
 def ship_by_value(objects: Iterable[object]) -> None:
-    """Let what users define in Python go to the workers itself, not the name of its module.
+    """Register users' modules to be pickled by value, so that workers need not import them.
 
-    Workers need not find the module then. What it imports they must find, as everywhere on Spark.
+    Modules that these import must be installed on the workers, as always on Spark.
     """
     for item in objects:
         name = item.__module__ if isinstance(item, type) else type(item).__module__
@@ -59,9 +58,9 @@ def ship_by_value(objects: Iterable[object]) -> None:
 
 
 def modules_of_users(query: object) -> set[ModuleType]:
-    """Return the modules that define what a query is made of, but for those that are installed.
+    """Return the modules, except installed ones, that define objects inside a query.
 
-    A query is made of frozen dataclasses, tuples, and what users define: functions, accumulators.
+    A query consists of frozen dataclasses, tuples, and users' functions and accumulators.
     """
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     modules: set[ModuleType] = set()
@@ -93,7 +92,7 @@ def shipped(function: MapInArrow) -> MapInArrow:
     payload: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
     version = sys.modules["elsinore"].__version__
 
-    # Nested, it is pickled by its value. It must not name anything of this module.
+    # A nested function is pickled by value. It must not refer to names of this module.
     def call(batches: Any) -> Any:
         import importlib  # noqa: PLC0415
         import pickle  # noqa: PLC0415
@@ -116,7 +115,7 @@ def shipped(function: MapInArrow) -> MapInArrow:
                 f"{version}: they run {sys.executable}. {advice}"
             )
         with importlib.import_module("elsinore.model.garbage").without_garbage_collection():
-            function = pickle.loads(payload)  # of thousands of queries it holds a million objects
+            function = pickle.loads(payload)  # a million objects for thousands of queries
         yield from function(batches)
         importlib.import_module("elsinore.spark.workers").freeze_loaded_objects()
 
@@ -124,10 +123,10 @@ def shipped(function: MapInArrow) -> MapInArrow:
 
 
 def freeze_loaded_objects() -> None:
-    """Let the collector of garbage no longer go through what this worker has loaded.
+    """Exclude this worker's loaded objects from garbage collection (`gc.freeze`).
 
-    Workers collect all garbage after each task, which takes a tenth of a second where they hold the
-    objects of Numba, Arrow and our own modules: more than a small task's work.
+    Workers collect garbage after each task, which takes a tenth of a second with the objects of
+    Numba, Arrow and Elsinore: more than a small task's work.
     """
     if TaskContext.get() is not None and len(gc.get_objects(generation=2)) > MANY_OBJECTS:
         gc.collect()

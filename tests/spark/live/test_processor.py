@@ -16,7 +16,7 @@ from elsinore import Workload
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.errors import ElsinoreError
 from elsinore.runtime.live import PlannedGeneration, Span
-from elsinore.spark.live.meeting import MEETINGS, Meeting
+from elsinore.spark.live.merging import MERGED_KINDS, MergePartials
 from elsinore.spark.live.processor import BucketProcessor
 from elsinore.spark.live.rows import Answer, Tick, answers_batch, answers_of
 from elsinore.spark.live.sink import BatchWriter
@@ -103,10 +103,12 @@ def met(payload: bytes, answers: list[Answer]) -> list[Answer]:
     for answer in answers:
         by_share.setdefault(answer.share, []).append(answer)
     batches = [
-        batch for rows in by_share.values() for batch in Meeting(payload)([answers_batch(rows)])
+        batch
+        for rows in by_share.values()
+        for batch in MergePartials(payload)([answers_batch(rows)])
     ]
     finished = list(answers_of(batches))
-    assert not any(answer.kind in MEETINGS for answer in finished)
+    assert not any(answer.kind in MERGED_KINDS for answer in finished)
     return finished
 
 

@@ -1,8 +1,8 @@
 """Live streams on Spark: Structured Streaming with the state of buckets.
 
-`stream` is what users handle; `source` and `tasks` read events and pack them for their buckets;
-`processor` runs buckets in `transformWithState`; `meeting` adds up what several buckets have of a
-group; `sink` writes each micro-batch and keeps progress in the `checkpoint`.
+`stream` has the users' classes; `source` and `tasks` read events and pack them for their buckets;
+`processor` runs buckets in `transformWithState`; `merging` adds up partial outputs of groups that
+several buckets share; `sink` writes each micro-batch and keeps progress in the `checkpoint`.
 """
 
 from elsinore.spark.live.planned import planned_stream

@@ -30,7 +30,7 @@ from elsinore.runtime.live import (
 OWNER = "the checkpoint of a stream"
 ENGINE = "spark"
 BUCKETS = 16  # by default; each is a value in Spark's state, with a fixed cost per micro-batch
-# Options by which the events in the state were read.
+# Options for reading events, which cannot change because the state depends on them.
 FIXED = ("time", "type", "time_unit", "time_interval", "time_granularity", "order_by")
 
 
@@ -38,9 +38,9 @@ FIXED = ("time", "type", "time_unit", "time_interval", "time_granularity", "orde
 class Continuation:
     """The generations of a stream, by their numbers.
 
-    buckets: into how many parts keys are split, in each generation. changes: what happened to each
-    query, by name; empty for a new stream. ended: generations that are over, with how many buckets
-    each key had. former: names of queries that are no longer in the workload.
+    `buckets` is the number of parts that keys are split into, by generation. `changes` has the
+    change of each query, by name; empty for a new stream. `ended` are former generations, with the
+    number of buckets of each key. `former` are names of queries removed from the workload.
     """
 
     generations: Mapping[int, PlannedGeneration]
@@ -59,8 +59,8 @@ def started_or_continued(
 ) -> Continuation:
     """Return the stream's generations for the planner's workload; save them in the checkpoint.
 
-    buckets: into how many parts keys are to be split; None: as many as before, or BUCKETS. If the
-    number changes, queries of windows go on in a new generation with the next window.
+    `buckets` is the number of parts to split keys into; None means as before, or BUCKETS. If it
+    changes, queries with windows continue in a new generation with the next window.
 
     Raises StateError for a checkpoint of another engine or version, or that cannot be continued.
     """

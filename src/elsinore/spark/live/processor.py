@@ -1,8 +1,8 @@
-"""Buckets in Spark's state: one value of bytes for each, read and written once a micro-batch.
+"""Buckets in Spark's state store: one value of bytes each, read and written once per micro-batch.
 
-`BucketRun` runs a bucket in a micro-batch; `BucketProcessor` connects it to
-`transformWithState`. There are no timers: tasks send what they have read to all buckets (`Tick`),
-so results are returned in the micro-batch in which the watermark passes them.
+`BucketRun` runs a bucket in a micro-batch; `BucketProcessor` connects it to `transformWithState`.
+There are no timers: tasks send the times they have read to all buckets (`Tick`), so results are
+returned in the micro-batch in which the watermark passes them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from elsinore.spark.live.rows import (
 from elsinore.spark.live.tasks import StreamPlan, loaded_plan
 
 
-def meets(setup: PassSetup) -> bool:
+def needs_merging(setup: PassSetup) -> bool:
     """Return whether partial outputs of a group from several buckets have to be added up."""
     first = setup.units[0]
     return bool(first.equivalence) and any(kind_for(unit).adds_up(unit) for unit in setup.units)
@@ -90,7 +90,7 @@ class BucketRun:
                 answers += self._finished(self._bucket.early(), EARLY, EARLY_PARTIAL)
         sharing = bursts_since(bursts_before, _bursts(self._bucket))
         last_time = self._watermark.greatest
-        if ends:  # the stream begins anew if it is started again
+        if ends:  # a restart begins with empty state
             self._bucket = Bucket(self._setup)
             self._watermark = self._new_watermark()
         blob = self._bucket.save()
@@ -121,7 +121,7 @@ class BucketRun:
         self, rows: Iterable[pa.RecordBatch], result: str, partial: str
     ) -> Iterator[Answer]:
         """Yield results, or partial outputs if those of other buckets have to be added."""
-        if meets(self._setup):
+        if needs_merging(self._setup):
             for batch in rows:
                 for share, part in self._by_group(batch):
                     blob = to_bytes([part], part.schema)

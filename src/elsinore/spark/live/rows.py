@@ -1,10 +1,11 @@
-"""The rows that travel between the stages of a live stream on Spark.
+"""Schemas and encoding of the rows between the stages of a live stream on Spark.
 
-    tasks that read  --EVENTS-->  buckets (transformWithState)  --ANSWERS-->  meeting, sink
+    tasks that read  --EVENTS-->  buckets (transformWithState)  --ANSWERS-->  merging, sink
 
 A row of EVENTS belongs to one bucket. It is a blob of packed events, or (without a blob) a *tick*:
-what a task has read, from which each bucket computes the watermark. Every task sends its tick to
-every bucket, so that all buckets reach the same watermark in the same micro-batch.
+the greatest times that a task has read, from which each bucket computes the watermark. Every task
+sends its tick to every bucket, so that all buckets reach the same watermark in the same
+micro-batch.
 
 A row of ANSWERS has a blob of Arrow's IPC format or of JSON, according to its `kind`.
 """
@@ -36,12 +37,12 @@ ANSWERS_TYPE = from_arrow_schema(ANSWERS)
 
 RESULT = "result"  # finished rows of query `number`, times in ticks
 EARLY = "early"  # the same, of windows that are still open
-PARTIAL = "partial"  # partial outputs of pass `number`, which meet those of other buckets
+PARTIAL = "partial"  # partial outputs of pass `number`, to be merged with other buckets'
 EARLY_PARTIAL = "early partial"
-REJECTS = "rejects"  # records that were set aside, as `connectors.rejects` has them
-COUNTS = "counts"  # what a bucket counted in the micro-batch: JSON of `BucketCounts`
+REJECTS = "rejects"  # rejected records, in the columns of `connectors.rejects`
+COUNTS = "counts"  # a bucket's `BucketCounts` of the micro-batch, as JSON
 
-ASIDE = "aside"  # the bucket that rejected records travel through
+ASIDE = "aside"  # the name of the bucket that passes on rejected records
 
 
 class BucketName(NamedTuple):
@@ -68,13 +69,13 @@ class BucketName(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """The counts of a task that reads in a micro-batch.
+    """The times and counts of a task that reads in a micro-batch.
 
-    greatest: the greatest time in ticks of each partition of the source. expected: partitions that
-    the watermark waits for. now: seconds for which the stream has run, as the micro-batch has
-    recorded it. end: the stream ends with this micro-batch. early: values of open windows are
-    wanted. events, rejected, late: how many were read, could not be used, and were late.
-    lag: rows of the source that are unread after the micro-batch; None if unknown.
+    `greatest` has the greatest time in ticks of each partition of the source, `expected` the
+    partitions that the watermark waits for. `now` is the seconds for which the stream has run, as
+    recorded with the micro-batch. `end`: the stream ends with this micro-batch. `early`: values of
+    open windows are requested. `events`, `rejected` and `late` are numbers of events. `lag` is the
+    number of unread rows of the source after the micro-batch; None if unknown.
     """
 
     greatest: dict[str, int] = field(default_factory=dict)
@@ -106,10 +107,10 @@ class Tick:
 class BucketCounts:
     """The counts of a bucket in a micro-batch, and the size of its state after it.
 
-    watermark: in ticks; None before the first event. events, rejected, task_late: of the whole
-    micro-batch, the same in all buckets; so are lag and ended (whether the stream
-    ended with it). late: events that only the bucket knew to be late. sharing: of this bucket in
-    this micro-batch. waiting, keys, state_bytes: what it holds.
+    `watermark` is in ticks; None before the first event. `events`, `rejected`, `task_late`, `lag`
+    and `ended` (the stream ended) are those of the whole micro-batch, equal in all buckets. `late`
+    counts events that only the bucket detected as late. `sharing` has this bucket's bursts in this
+    micro-batch. `waiting`, `keys` and `state_bytes` describe its state.
     """
 
     watermark: int | None

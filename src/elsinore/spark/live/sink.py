@@ -26,7 +26,7 @@ from elsinore.spark.live.rows import (
 )
 from elsinore.spark.live.tasks import StreamPlan
 
-# Spark's classes of interruptions: where a stream is stopped in a micro-batch, it looks for them
+# Spark's classes of interruptions, which it searches for when a stream stops in a micro-batch
 INTERRUPTIONS = (
     "java.lang.InterruptedException",
     "java.io.InterruptedIOException",
@@ -36,16 +36,16 @@ LONGEST = 400  # characters of an error's text
 
 
 class BatchError(Exception):
-    """A micro-batch could not be written; what happened is the writer's `failure`."""
+    """A micro-batch could not be written; the writer's `failure` is the cause."""
 
 
 @dataclass(slots=True)
 class BatchWriter:
     """Writes micro-batches: the function for `foreachBatch`.
 
-    sink: of results. rejects: of rejected records. early: receives values of open windows.
-    ended: the micro-batch with which the stream ended; None before. on_progress_saved: receives
-    the saved progress, in the thread of the stream.
+    `sink` receives results, `rejects` rejected records, `early` values of open windows. `ended` is
+    the micro-batch with which the stream ended, else None. `on_progress_saved` receives the saved
+    progress, in the stream's thread.
     """
 
     plan: StreamPlan
@@ -173,7 +173,7 @@ class BatchWriter:
 
 
 def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:
-    """Return the number of events that only buckets found late; each pass has every event once."""
+    """Return the number of events that only buckets detected as late: the maximum over passes."""
     by_pass: dict[int, int] = {}
     for pass_number, answer in counts:
         by_pass[pass_number] = by_pass.get(pass_number, 0) + answer.late
@@ -186,10 +186,9 @@ def _shown(ticks: int | None, kind: TimeKind) -> Any:
 
 
 def _for_spark(text: str) -> str:
-    """Return an error's text shortened for Spark's search for interruptions in it.
+    """Return an error's text, shortened because Spark searches it for interruptions.
 
-    The search is a regular expression that overflows the JVM's stack on the text of a Java error
-    with its trace of calls.
+    Its regular expression overflows the JVM's stack on the text of a Java error with stack trace.
     """
     for name in INTERRUPTIONS:
         if name in text:

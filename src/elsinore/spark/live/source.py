@@ -1,15 +1,15 @@
-"""A Python data source for Structured Streaming whose tasks read and pack: no row is an event.
+"""A Python data source for Structured Streaming whose tasks read events and pack them into blobs.
 
 It wraps a source of `elsinore.connectors`. An offset of the stream records, besides the source's
 offset, everything else that a micro-batch depends on, so that a replay has the same result:
 
     source   the offset of the wrapped source
-    now      seconds for which the stream has run, from which idle partitions are told
-    wall     the machine's clock in microseconds since the epoch, for events too far ahead
+    now      seconds for which the stream has run; detects idle partitions
+    wall     the machine's clock in microseconds since the epoch; detects events too far ahead
     end      whether the stream ends here
-    early    how many times values of open windows have been asked for
+    early    how many times values of open windows have been requested
     expected   the partitions that the watermark waits for
-    watermark  in ticks, after the micro-batch before: by which tasks detect late events
+    watermark  in ticks, after the previous micro-batch; detects late events in tasks
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ NAME = "elsinore"
 class SourceTask:
     """The task of Spark's data source: opening the source, reading splits, packing events.
 
-    place: opens the source where micro-batches are planned. reader: reads its splits. payload:
-    the pickled `StreamPlan`. limit: of a micro-batch. tasks: at most, of a micro-batch. early:
-    seconds between values of open windows. end_on_idle: seconds without events after which the
-    stream ends.
+    `place` opens the source for planning micro-batches, `reader` reads its splits. `payload` is the
+    pickled `StreamPlan`. `limit` is the maximum rows, `tasks` the maximum tasks of a micro-batch.
+    `early` is the seconds between values of open windows, `end_on_idle` the seconds without events
+    after which the stream ends.
     """
 
     place: Place
@@ -97,7 +97,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._text = task
         self._task: SourceTask = pickle.loads(base64.b64decode(task))
         self._source: StreamSource | None = None
-        self._until: Offset | None = None  # where a run that reads what is available ends
+        self._until: Offset | None = None  # the end of a run with trigger availableNow
         self._begun: float | None = None
         self._idle_since: float | None = None
         self._ended = False
@@ -131,7 +131,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Remember what is available: the run ends there."""
+        """Record the latest offset, at which the run ends."""
         self._until = self._opened().available()
 
     def latestOffset(  # noqa: N802 - Spark's name
@@ -139,9 +139,9 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start: dict[str, Any],
         limit: ReadLimit,  # noqa: ARG002 - the task has the limit
     ) -> dict[str, Any]:
-        """Return the end of the next micro-batch; `start` if there is nothing to do.
+        """Return the end of the next micro-batch; `start` if there is none.
 
-        A stream that has ended begins anew, behind what it has read, when it is started again.
+        A stream that has ended restarts with empty state, after the events it has read.
         """
         if self._ended:
             return start
@@ -167,7 +167,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         }
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """Return no offset: that would look for events once more."""
+        """Return None: reporting an offset would list the source's events again."""
         return None
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:

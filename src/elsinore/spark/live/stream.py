@@ -1,4 +1,4 @@
-"""Live streams on Spark, as users handle them: planned, started, awaited and stopped."""
+"""The users' classes of live streams on Spark: planned, started, awaited and stopped."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from elsinore.errors import InputError
 from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
 from elsinore.spark.fields import ship_functions
 from elsinore.spark.live.continuing import Continuation, started_or_continued
-from elsinore.spark.live.meeting import Meeting
-from elsinore.spark.live.processor import BucketProcessor, meets
+from elsinore.spark.live.merging import MergePartials
+from elsinore.spark.live.processor import BucketProcessor, needs_merging
 from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL, BucketName
 from elsinore.spark.live.sink import BatchWriter
 from elsinore.spark.live.source import NAME, ElsinoreSource, SourceTask
@@ -60,11 +60,11 @@ LOG = logging.getLogger("elsinore.live")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
-    """Options of a stream; times in ticks and seconds, see `StreamPlan`.
+    """Options of a stream; for units see `StreamPlan`.
 
-    limit: what a micro-batch admits at most. early: seconds between values of open windows.
-    end_on_idle: seconds without events after which the stream ends. buckets: None: as many as the
-    checkpoint has.
+    `limit` is the maximum rows of a micro-batch, `early` the seconds between values of open
+    windows, `end_on_idle` the seconds without events after which the stream ends, `buckets` the
+    number of buckets (None: as in the checkpoint).
     """
 
     lateness: int
@@ -77,9 +77,9 @@ class StreamOptions:
 
 
 class LiveStream:
-    """A live stream that is planned and not started yet: `Workload.stream` returns it.
+    """A planned live stream, to be started; returned by `Workload.stream`.
 
-    source: a streaming DataFrame, or the place of a source of `elsinore.connectors`.
+    `source` is a streaming DataFrame, or the place of a source of `elsinore.connectors`.
     """
 
     def __init__(
@@ -226,20 +226,20 @@ class LiveStream:
             BucketProcessor(payload), ANSWERS_TYPE, "Append", "None"
         )
         if any(
-            meets(planned_pass)
+            needs_merging(planned_pass)
             for generation in plan.generations.values()
             for planned_pass in generation.setup.passes
         ):
             shares = answers.repartition(known_cores(self._spark), "share")
-            answers = shares.mapInArrow(shipped(Meeting(payload)), ANSWERS_TYPE)
+            answers = shares.mapInArrow(shipped(MergePartials(payload)), ANSWERS_TYPE)
         return answers
 
 
 class RunningStream:
-    """A live stream that was started.
+    """A live stream that was started; methods are named as those of Spark's `StreamingQuery`.
 
-    Names are Spark's `StreamingQuery`'s, which `query` is. changes: after a restart with another
-    workload, what happened to each query, by name.
+    `query` is that `StreamingQuery`. `changes` has the change of each query, by name, after a
+    restart with another workload.
     """
 
     def __init__(
@@ -267,10 +267,10 @@ class RunningStream:
         return self._writer.progress
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait until the stream ends, or for so many seconds; return whether it has ended.
+        """Wait until the stream ends, at most `timeout` seconds; return whether it has ended.
 
-        Raises what stopped the stream, if it failed: InputError for events that cannot be used,
-        OutputError for a place that cannot be written.
+        Raises the error that stopped a failed stream: InputError for unusable events, OutputError
+        for a place that cannot be written.
         """
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         with _own_errors(self._writer):
@@ -288,11 +288,6 @@ class RunningStream:
         ended, last = self._writer.ended, self.query.lastProgress
         return ended is not None and last is not None and last["batchId"] >= ended
 
-    def process_all_available(self) -> None:
-        """Wait until everything that is available now was processed. For tests."""
-        with _own_errors(self._writer):
-            self.query.processAllAvailable()
-
     def stop(self) -> None:
         """Stop the stream; it can be continued from its checkpoint."""
         self.query.stop()
@@ -301,7 +296,7 @@ class RunningStream:
 
 @contextmanager
 def _own_errors(writer: BatchWriter) -> Iterator[None]:
-    """Raise Elsinore's own error in place of Spark's that reports it."""
+    """Replace Spark's error by the Elsinore error that it wraps."""
     with silenced():
         try:
             yield

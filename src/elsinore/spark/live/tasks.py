@@ -24,14 +24,14 @@ from elsinore.spark.live.rows import ASIDE, EVENTS, BucketName, Tick, to_bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:
-    """A live stream on Spark.
+    """The plan of a live stream on Spark, for tasks, buckets and the sink.
 
-    generations: by their numbers, which are unique in a checkpoint; the last one is the workload's.
-    buckets: how many each pass with a key has, in each generation. lateness, ahead: in ticks;
-    `ahead` is how far beyond the machine's clock a time may be, None: any distance. idle_timeout:
-    in seconds. per_second: ticks. source: what rejected records are said to come from. ended:
-    buckets of former generations, whose state is cleared. query_names: of all queries, former ones
-    included.
+    `generations` are by their numbers, which are unique in a checkpoint; the last one is the
+    current workload's. `buckets` has the number of buckets of passes with a key, by generation.
+    `lateness` and `ahead` are in ticks; `ahead` is how far a time may be ahead of the machine's
+    clock (None: any distance). `idle_timeout` is in seconds, `per_second` the ticks of a second.
+    `source` names the source of rejected records. `ended` are buckets of former generations, whose
+    state is cleared. `query_names` includes former queries.
     """
 
     generations: Mapping[int, PlannedGeneration]
@@ -87,15 +87,15 @@ def loaded_plan(payload: bytes) -> StreamPlan:
 
 @dataclass(slots=True)
 class EventPacker:
-    """Packs what a task reads into rows of EVENTS.
+    """Packs events that a task reads into rows of EVENTS.
 
         packer = EventPacker(plan)
-        yield from packer.pack(table, partition)    # for each table that is read
+        yield from packer.pack(table, partition)    # for each table
         yield from packer.ticks()                   # at the end of the task
 
-    Events further ahead of the clock than allowed are rejected, and late ones. wall: the machine's
-    clock, in ticks since the epoch; watermark: in ticks, before the micro-batch. The micro-batch
-    has recorded both; None: they are not known.
+    Late events, and those further ahead of the clock than allowed, are rejected. `wall` is the
+    machine's clock in ticks since the epoch, `watermark` that before the micro-batch, in ticks.
+    Both are recorded with the micro-batch; None means unknown.
     """
 
     plan: StreamPlan
@@ -106,10 +106,7 @@ class EventPacker:
     _usable: EventReader = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make a reader for each generation whose windows have not all ended.
-
-        Those of the last one never have.
-        """
+        """Create a reader for each generation with open windows, and for the last one."""
         self._readers = {
             number: generation.setup.reader()
             for number, generation in self.plan.generations.items()

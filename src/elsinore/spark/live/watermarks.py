@@ -1,8 +1,8 @@
 """The watermark before a micro-batch, for tasks that read a DataFrame.
 
-Spark does not record it with the micro-batch, as `source` does. It is a local property of the
-thread that runs the stream, which Spark hands on to tasks: for the last micro-batch, which may be
-replayed after a restart, and for the next one.
+Unlike `source`, a DataFrame does not record it with the micro-batch. Instead it is a local property
+of the stream's thread, which Spark passes to tasks: one for the last micro-batch, which may be
+replayed after a restart, and one for the next.
 """
 
 from __future__ import annotations

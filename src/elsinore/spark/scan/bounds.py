@@ -1,4 +1,4 @@
-"""Bounds of columns from the statistics of Parquet's row groups."""
+"""Bounds of columns from the statistics of Parquet row groups, for predicate pushdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHOLE = {"INT64": pa.int64(), "INT32": pa.int32()}
 
 @dataclass(slots=True)
 class Statistics:
-    """The statistics of one file: calling it with a row group and a column gives its bounds.
+    """The statistics of one file: a call with a row group and a column returns its bounds.
 
     `columns` are those of the events, by the files' names; bounds are in their types. A column that
     the file lacks is null; a column of the folders' names is constant.
@@ -70,8 +70,8 @@ def of_folder(uri: str, column: FileColumn) -> Bounds:
 def bounds_of(statistics: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> Bounds:
     """Return the bounds in a column's statistics, converted from the file's type to `wanted`.
 
-    Bounds of texts may be shorter than the values; they enclose them all the same. NaN is in no
-    bounds, so there may always be one among floating numbers.
+    Truncated bounds of texts still enclose the values. Statistics ignore NaN, so a column of floats
+    may always contain NaN.
     """
     floating = pa.types.is_floating(wanted)
     if statistics is None:
@@ -86,7 +86,7 @@ def bounds_of(statistics: Any, rows: int, kind: pa.DataType, wanted: pa.DataType
         least, greatest = _bounds(statistics, kind, wanted)
     except (pa.ArrowException, OverflowError):
         least = greatest = None
-    # NaN as a bound, as some writers have it, and bounds the wrong way round say nothing
+    # ignore NaN as a bound, which some writers record, and bounds in the wrong order
     known = least is not None and greatest is not None and least <= greatest
     if not known:
         least = greatest = None

@@ -1,7 +1,7 @@
 """Converting expressions of Spark's plans, as JSON, to simple conditions.
 
-The JSON leaves some constants in a form of the session's time zone and sets out altogether; those
-are asked of the Java objects, which are at hand beside it.
+The JSON lacks sets, and renders some constants in the session's time zone; these are read from the
+plan's Java objects instead.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TYPES = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 _UNTOLD = {"nan", "infinity", "-infinity"}
-MOST_CHOICES = 1_000  # more are not fetched from Java, one by one
+MOST_CHOICES = 1_000  # of a set; they are fetched from Java one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Node:
 
 
 def tree_of(flat: list[dict[str, Any]], java: Any = None) -> Node:
-    """Return the tree that Spark writes as a list: each node before its children."""
+    """Return the tree of Spark's JSON, a list with each node before its children."""
 
     def build(place: int, java: Any) -> tuple[Node, int]:
         fields = flat[place]
@@ -88,8 +88,8 @@ def tree_of(flat: list[dict[str, Any]], java: Any = None) -> Node:
 def condition_of(node: Node, name_of: Callable[[Node], str]) -> Condition:
     """Return an expression as a condition; `name_of` returns the column of an attribute.
 
-    Raises NotSimpleError where it is anything but comparisons of columns with constants, IN, LIKE
-    with a prefix, IS NULL, AND, OR and NOT.
+    Raises NotSimpleError for all but comparisons of columns with constants, IN, LIKE with a prefix,
+    IS NULL, AND, OR and NOT.
     """
     match node.kind, node.children:
         case "And", (left, right):

@@ -1,4 +1,4 @@
-"""Choosing whether tasks that read files combine a key's events before they are shuffled."""
+"""Deciding whether tasks that read files combine a key's events before the shuffle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsinore.spark.scan.files import RowGroup
 from elsinore.spark.scan.parts import MOSTLY
 from elsinore.spark.scan.ranges import pieces_of, span_of
 
-ENOUGH_ROWS = 1 << 17  # fewer are sent faster than tasks load the code that combines them
+ENOUGH_ROWS = 1 << 17  # with fewer, loading the code that combines takes longer than sending
 TOO_DEAR = "an action of a pane costs more than any number of its events"
 ALL_THE_SAME = "other operators of the same pass read the events anyway"
 
@@ -20,12 +20,10 @@ ALL_THE_SAME = "other operators of the same pass read the events anyway"
 def combining(
     units: Sequence[Unit], parts: Sequence[Sequence[RowGroup]], options: RunOptions
 ) -> CombineEvents | str:
-    """Return the combiner of a pass's events, or why there is none; `parts`: tasks' row groups.
+    """Return the combiner of a pass's events, or the reason against one.
 
-    Only one of several units is combined: no two with the same partitioning can be.
-
-    Queries that share what they do otherwise than by default are told of what they shared, so they
-    are given all events.
+    `parts` are the row groups of each task. Only one of several units can be combined. Events are
+    not combined if the user set options of sharing, because statistics then report all bursts.
     """
     if options.combine is Combine.NEVER:
         return "as requested (combine: never)"
@@ -59,7 +57,7 @@ def combining(
 
 
 def _chosen(units: Sequence[Unit], mode: Combine) -> tuple[int, int] | str:
-    """Return the unit to combine and the least number of events for it, or why there is none."""
+    """Return the unit to combine and the least number of its events, or the reason against it."""
     whys = []
     for number, unit in enumerate(units):
         panes = panes_of(unit)
@@ -75,9 +73,9 @@ def _chosen(units: Sequence[Unit], mode: Combine) -> tuple[int, int] | str:
 
 
 def spared(unit: Unit, other_units: Sequence[Unit]) -> float:
-    """Return the share of a unit's types whose events need not travel once they are combined.
+    """Return the share of a unit's types whose events are not shuffled if they are combined.
 
-    Events travel anyway if another unit reads all events of a type, or even those of no interest.
+    Events are shuffled anyway if another unit reads all events of their type, or all events.
     """
     travel: set[str] = set()
     for beside in other_units:

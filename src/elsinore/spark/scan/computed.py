@@ -1,7 +1,7 @@
-"""Values that SQL computes of single events, in tasks that read files.
+"""Evaluating SQL expressions over single events with DuckDB in tasks that read files.
 
-DuckDB computes them there as in a run in process (`elsinore.runtime.sql`), equal to Spark's values.
-What it would not compute equally is left to Spark.
+Tasks use the translation of `elsinore.runtime.sql`, whose values equal Spark's. If an expression
+cannot be translated, Spark reads the files and evaluates it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z"})
 _ANSI = "spark.sql.ansi.enabled"
-_OTHER_RULES = ("spark.sql.legacy.", "spark.sql.parser.")  # SQL may mean other things by them
-_OF_FILES = "spark.sql.legacy.parquet."  # how Spark reads files, which tasks read by themselves
+_OTHER_RULES = ("spark.sql.legacy.", "spark.sql.parser.")  # settings that change SQL's semantics
+_OF_FILES = "spark.sql.legacy.parquet."  # settings of Spark's reader, which tasks do not use
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class ComputedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ComputedColumns:
-    """Columns that tasks compute of the columns that they read.
+    """Columns that tasks compute from the columns that they read.
 
-    `names` gives the files' names of the events' columns that the expressions read.
+    `names` maps the columns that expressions read to their names in the files.
     """
 
     columns: tuple[ComputedColumn, ...]
     names: Mapping[str, str]
 
     def added_to(self, table: pa.Table) -> pa.Table:
-        """Return a table as it was read, with the computed columns."""
+        """Return a table with the computed columns appended."""
         if not self.columns:
             return table
         from elsinore.runtime.sql.evaluation import (  # noqa: PLC0415 - DuckDB, where needed
@@ -63,7 +63,7 @@ class ComputedColumns:
         return table
 
     def prepare(self) -> None:
-        """Prepare the database of a task, if there is something to compute."""
+        """Prepare the DuckDB connection of a task if there are expressions."""
         if self.columns:
             from elsinore.runtime.sql.database import use_one_core  # noqa: PLC0415 - where needed
 
@@ -82,8 +82,8 @@ def computed_columns(
 ) -> ComputedColumns:
     """Return the columns that tasks compute for the computed names of a pass.
 
-    types: their types on Spark. names, stored: the files' names and the types of the columns that
-    they read, by the events' names.
+    `types` are their types on Spark; `names` and `stored` have the files' names and the types of
+    the columns that they read, by the events' names.
 
     Raises NotSimpleError if Spark might compute another value, or a value of another type.
     """
@@ -120,7 +120,7 @@ def computed_columns(
 
 
 def _refuse_other_rules(spark: SparkSession) -> None:
-    """Raise NotSimpleError if the session's SQL is not that of Spark's defaults."""
+    """Raise NotSimpleError if settings of the session change the semantics of SQL."""
     if spark.conf.get(_ANSI) != "true":
         raise NotSimpleError(f"{_ANSI} is false")
     for setting in sorted(spark.conf.getAll):
@@ -129,7 +129,7 @@ def _refuse_other_rules(spark: SparkSession) -> None:
 
 
 def _is_same(computed: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether a computed type is Spark's, or becomes it without changing any value."""
+    """Return whether a computed type is Spark's, or is cast to it without changing values."""
     types = pa.types
     if types.is_timestamp(computed) and types.is_timestamp(wanted):
         return bool(computed.unit == wanted.unit)

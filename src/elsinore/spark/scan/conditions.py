@@ -1,4 +1,4 @@
-"""Conditions on the columns of files, and their possible outcomes by the files' statistics.
+"""Predicate pushdown: conditions on columns of files, evaluated over row groups' statistics.
 
 A condition is true, false or null (unknown) for an event, as in SQL. For a row group, of which only
 the bounds of its columns are known, several outcomes may be possible; if *true* is not among them,
@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 
 from elsinore.model.expression import Operator
 
-FEW = 10  # so many constants are compared one by one
+FEW = 10  # constants up to which each is compared with the bounds
 
 
 class NotSimpleError(Exception):
-    """A data frame's plan is more than a scan of files with simple conditions."""
+    """Tasks cannot read a data frame's files themselves; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A condition whose outcome statistics cannot limit."""
+    """A condition that statistics cannot decide."""
 
 
 Condition: TypeAlias = Compared | OneOf | Begins | Missing | Negated | Both | Either | Unknown
@@ -114,8 +114,8 @@ _GREATER = {Operator.GT, Operator.GE}
 def as_arrow(condition: Condition) -> Any:
     """Return a condition as an Arrow expression, which is true for the events to read.
 
-    Unlike in SQL at large, and as in Spark, NaN equals itself and is greater than all else.
-    Raises NotSimpleError for `Unknown`.
+    As in Spark, NaN equals itself and is greater than all other numbers. Raises NotSimpleError for
+    `Unknown`.
     """
     match condition:
         case Both(left, right):
@@ -131,7 +131,7 @@ def as_arrow(condition: Condition) -> Any:
         case OneOf(column, values):
             if len(values) <= FEW or pa.types.is_floating(values[0].type):
                 return reduce(or_, (pc.field(column) == value for value in values))
-            # is_in says false of null, and NOT would make that true
+            # is_in returns false for null, which NOT would make true
             known = pa.array([value.as_py() for value in values], values[0].type)
             truth = pc.field(column).isin(known)
             return pc.if_else(pc.field(column).is_valid(), truth, pa.scalar(None, pa.bool_()))
@@ -148,9 +148,9 @@ def as_arrow(condition: Condition) -> Any:
 class Bounds:
     """The known bounds of a column in a row group.
 
-    `least` and `greatest` enclose its values but for nulls and NaN, as Python's numbers, bytes (of
-    texts, too) or decimals, times as ticks of the column's unit; None where that is not known.
-    `nulls`, `nans`, `values`: whether there may be nulls, NaN, and values that are neither.
+    `least` and `greatest` enclose its values except nulls and NaN; None if unknown. They are Python
+    numbers, bytes (also for texts), decimals, or, for times, ticks of the column's unit. `nulls`,
+    `nans` and `values` say whether there may be nulls, NaN, and other values.
     """
 
     least: Any = None
@@ -176,7 +176,8 @@ BoundsOf: TypeAlias = Callable[[str], Bounds]
 def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = False) -> Outcome:
     """Return the possible outcomes for events whose columns have the bounds `bounds_of(column)`.
 
-    nan_is_null: as in conditions of queries; else NaN is the greatest number, as in Spark.
+    With `nan_is_null`, NaN is null as in conditions of queries; else it is the greatest number, as
+    in Spark.
 
     >>> def speeds(column): return Bounds(3, 9, nulls=False, nans=False)
     >>> outcome(Compared("speed", Operator.GT, pa.scalar(9)), speeds)
@@ -252,8 +253,8 @@ def _of_values(condition: Compared | OneOf | Begins, bounds: Bounds) -> Outcome:
 def _compared(operator: Operator, least: Any, greatest: Any, value: Any) -> Outcome:
     """Return the possible outcomes of a comparison with a constant for values between bounds.
 
-    Numbers of different types meet as doubles, and large whole numbers may do so in either engine:
-    what is possible exactly, and what is after rounding, are possible both.
+    Engines may compare numbers of different types, and large integers, as doubles: the outcomes
+    with exact values and those with rounded values are all possible.
     """
     if isinstance(value, bool) is not isinstance(least, bool):
         return Outcome.TRUE | Outcome.FALSE

@@ -1,4 +1,4 @@
-"""Reading Parquet files in tasks: their row groups, with columns in Spark's types."""
+"""Reading row groups of Parquet files in tasks, with columns in the types that Spark reads."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RowGroup:
 class FileColumn:
     """A column to read: its name in the files, and its Arrow type.
 
-    `folder`: it is not in the files, but in the names of the folders they lie in.
+    `folder` marks a partition column, whose values are in the names of folders.
     """
 
     name: str
@@ -62,8 +62,8 @@ class FileColumn:
 def open_file(uri: str, storage: Storage = HERE, **options: Any) -> pq.ParquetFile:
     """Open a Parquet file by its URI, on any of Arrow's file systems.
 
-    Raises InputError, with the file's name and Arrow's reason, where it cannot be opened or is
-    none, and NotSimpleError where Arrow has no such file system.
+    Raises InputError, with the file's name and Arrow's reason, if it cannot be opened or is not
+    Parquet, and NotSimpleError if Arrow lacks the file system.
     """
     with _reading(uri, "cannot be read as Parquet"):
         system, path = storage.located(uri)
@@ -77,7 +77,7 @@ def _reading(uri: str, what: str, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except READING_ERRORS as error:
-        # Of HDFS, further lines are a hundred places without a library.
+        # For HDFS, further lines are a hundred places without a library.
         reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         raise InputError(f"'{uri}' {what}: {reason}.{remedy}") from error
 
@@ -95,8 +95,8 @@ Judge = Callable[[str, pq.FileMetaData, pa.Schema], Sequence[Judged]]
 class SelectedRowGroups(NamedTuple):
     """The row groups to read, in the order of the files, and the number of skipped ones.
 
-    `unopened`: the number of skipped files; `not_combined`: why no events are combined before the
-    shuffle, if none are.
+    `unopened` is the number of skipped files, `not_combined` the reason why no events are combined
+    before the shuffle, if any.
     """
 
     groups: list[RowGroup]
@@ -116,7 +116,7 @@ def row_groups_in(
     `judge` decides from a file's URI, metadata and schema whether each row group is read.
 
     Raises InputError for a file that cannot be opened, or in which a column has another type than
-    elsewhere, and NotSimpleError where only Spark knows how to read one.
+    in other files, and NotSimpleError for files that only Spark can read.
     """
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
         selection = list(pool.map(lambda file: _row_groups(file, columns, judge, storage), files))
@@ -164,7 +164,7 @@ def in_file(name: str, schema: pa.Schema, uri: str) -> str | None:
 
 
 def _int96(metadata: pq.FileMetaData) -> set[str]:
-    """Return the columns of INT96 timestamps, which are UTC without saying so."""
+    """Return the columns of INT96 timestamps, which are UTC although their type has no zone."""
     columns = (metadata.schema.column(n) for n in range(metadata.num_columns))
     return {column.path for column in columns if column.physical_type == "INT96"}
 
@@ -185,7 +185,7 @@ def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None
 def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
     """Return whether Spark reads a file's type as `wanted`, with the result of Arrow's cast.
 
-    A column without any value is read as of any type.
+    Columns of type null are read as any type.
     """
     types = pa.types
     if kind == wanted or types.is_null(kind):
@@ -230,9 +230,9 @@ def read(
 ) -> Iterator[pa.Table]:
     """Yield the events of row groups, with `columns` under the files' names.
 
-    Texts of the columns in `coded` stay dictionaries. Events for which `condition` is not true are
-    left out. A column that a file lacks is null there. Raises InputError with the file's name where
-    it cannot be read to the end.
+    Texts of the columns in `coded` remain dictionaries. Events for which `condition` is not true
+    are skipped. A column that a file lacks is null. Raises InputError with the file's name if it
+    cannot be read completely.
     """
     by_file: dict[str, list[RowGroup]] = {}
     for group in groups:
@@ -263,7 +263,7 @@ def _read_file(
         options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}
     with open_file(uri, storage, metadata=metadata, **options) as file:
         wanted = [name for name in names.values() if name is not None]
-        # Without columns there would be no rows: read one where only folders' are wanted.
+        # Read one column if all are partition columns: without columns there would be no rows.
         for batch in _batches(file, uri, groups, wanted or schema.names[:1]):
             with _reading(uri, "has values that cannot be read", f" {TAKE_OUT}."):
                 arrays = [
@@ -279,9 +279,9 @@ def _read_file(
 def _batches(
     file: pq.ParquetFile, uri: str, groups: Sequence[RowGroup], names: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the events of a file's row groups; raises InputError where it cannot be read.
+    """Yield the events of a file's row groups; raise InputError if it cannot be read.
 
-    A few are read at a time: Arrow's reader keeps the bytes of all it has read until it ends.
+    A few are read at a time, because Arrow's reader retains all bytes read until it ends.
     """
     for some in together(groups, BATCH_ROWS):
         numbers = [group.number for group in some]
@@ -303,7 +303,7 @@ def _column(batch: pa.RecordBatch, name: str | None, kind: pa.DataType) -> pa.Ar
 
 
 def folder_value(uri: str, column: FileColumn) -> pa.Scalar:
-    """Return the value of a column that is in the names of a file's folders."""
+    """Return the value of a partition column from the names of a file's folders."""
     for part in urlsplit(uri).path.split("/"):
         name, equals, text = part.partition("=")
         if equals and unquote(name).casefold() == column.name.casefold():
@@ -315,7 +315,7 @@ def folder_value(uri: str, column: FileColumn) -> pa.Scalar:
 
 
 def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
-    """Return lists of neighbouring row groups with up to `rows` events.
+    """Return lists of consecutive row groups with up to `rows` events.
 
     >>> groups = [RowGroup("f", n, 600_000, 1) for n in range(3)]
     >>> [len(some) for some in together(groups, 1_500_000)]
@@ -333,9 +333,9 @@ def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
 
 
 def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:
-    """Return row groups in at most `wanted` parts of neighbours of similar sizes.
+    """Divide row groups into at most `wanted` parts of consecutive groups with similar sizes.
 
-    The largest come first, so that no long task begins when the others end.
+    The largest parts come first, so that no long task starts last.
 
     >>> groups = [RowGroup("f", n, rows, rows) for n, rows in enumerate([5, 5, 1, 9, 3])]
     >>> [[group.rows for group in part] for part in splits(groups, 2)]

@@ -13,11 +13,10 @@ MOSTLY = 0.5  # the least share of events at times of only one task for combinin
 
 
 def parts_of(groups: Sequence[RowGroup], cores: int) -> tuple[tuple[RowGroup, ...], ...]:
-    """Return the row groups that each task reads, in time order if they are mostly apart in time.
+    """Return the row groups of each task, in time order if they are mostly disjoint in time.
 
-    Files come in any order, such as that of their names or sizes. If each task has a stretch of
-    time, what a key's events do there can be combined. Row groups that overlap stay in the order of
-    their files: each file is then opened by few tasks.
+    If each task reads a separate stretch of time, a key's events in it can be combined. Otherwise
+    row groups remain in the order of their files, so that few tasks open each file.
     """
     size = sum(group.size for group in groups)
     tasks = max(TASKS_PER_CORE * cores, -(-size // SPLIT_BYTES))

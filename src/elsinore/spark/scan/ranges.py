@@ -13,15 +13,15 @@ from elsinore.runtime.times import to_ticks
 from elsinore.spark.scan.files import FileColumn, RowGroup, together
 
 PIECE_ROWS = 1 << 20  # row groups are combined together up to so many events
-MOST_ROWS = 1 << 21  # where one alone has more, it is cut in time: events are in memory at once
+MOST_ROWS = 1 << 21  # a piece with more is cut in time, as it must fit in memory
 
 
 def ranges_of(
     metadata: pq.FileMetaData, field: pa.Field, wanted: FileColumn, options: RunOptions
 ) -> list[tuple[int, int] | None]:
-    """Return the first and the last time of each row group, in ticks; None where that is unknown.
+    """Return the first and the last time of each row group, in ticks; None if unknown.
 
-    field: the column that holds times, as the file has it.
+    `field` is the column of times in the file.
     """
     paths = [metadata.schema.column(n).path for n in range(metadata.num_columns)]
     places = [n for n, path in enumerate(paths) if path == field.name]
@@ -63,7 +63,7 @@ _WHOLE_OR_FLOATING = {"INT64", "INT32", "DOUBLE", "FLOAT"}
 
 
 def pieces_of(part: Sequence[RowGroup]) -> list[list[RowGroup]]:
-    """Return lists of neighbouring row groups with up to `PIECE_ROWS` events."""
+    """Return lists of consecutive row groups with up to `PIECE_ROWS` events."""
     return together(part, PIECE_ROWS)
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import types as T  # noqa: N812
 from elsinore.spark.scan.catalyst import Node, condition_of, tree_of
 from elsinore.spark.scan.conditions import Both, Condition, NotSimpleError, columns_of
 
-# These exact classes: subclasses, as Delta's, know of rows that their files hold and they do not.
+# These exact classes: subclasses, such as Delta's, ignore some rows of their files.
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 _PLAIN_INDEX = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
 _OPERATORS = ("Project", "Filter", "LogicalRelation")
@@ -24,8 +24,8 @@ _OPERATORS = ("Project", "Filter", "LogicalRelation")
 class Relation:
     """A data frame that is a scan: the files, the source of each column, and the condition.
 
-    `files` are URIs; `columns` gives the files' name of each of the frame's columns; `types` are
-    Spark's, by the files' names; `folders` are the columns that folders named `column=value` give;
+    `files` are URIs; `columns` maps the frame's columns to names in the files; `types` are Spark's,
+    by the files' names; `folders` are partition columns (folders named `column=value`);
     `condition` is over the files' names, or None.
     """
 
@@ -44,7 +44,7 @@ class Relation:
 def relation_of(frame: DataFrame) -> Relation:
     """Return the scan that a data frame consists of.
 
-    Raises NotSimpleError, with the reason, where it is anything but projections and simple
+    Raises NotSimpleError, with the reason, if its plan contains more than projections and simple
     filters of Parquet files.
     """
     try:
@@ -56,7 +56,7 @@ def relation_of(frame: DataFrame) -> Relation:
         raise NotSimpleError("its plan cannot be read") from error
     root = tree_of(nodes)
     relation, chain = optimized, [root]
-    filters = []  # as Java has them, in the order of `chain`
+    filters = []  # the Java objects, in the order of `chain`
     while chain[-1].children:
         if chain[-1].kind not in _OPERATORS or len(chain[-1].children) != 1:
             raise NotSimpleError(f"its plan has a {chain[-1].kind}")

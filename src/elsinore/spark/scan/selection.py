@@ -23,7 +23,7 @@ from elsinore.threads import cores
 
 
 def needed(units: Sequence[Unit], options: RunOptions) -> list[str]:
-    """Return the attributes that a pass reads, each once."""
+    """Return the distinct attributes that a pass reads."""
     names = dict.fromkeys([options.time, options.type, *options.order_by])
     for unit in units:
         names |= dict.fromkeys(unit.attributes)
@@ -39,8 +39,8 @@ def skipping_of(
 ) -> Skipping:
     """Return the rules by which a pass skips row groups.
 
-    names: the files' names of the events' columns, without those that SQL computes; condition: the
-    data frame's own.
+    `names` maps the events' columns, except computed ones, to names in the files; `condition` is
+    the data frame's filter.
     """
     by_name = {column.name: column for column in columns}
     kind = names[options.type]
@@ -78,13 +78,13 @@ def judged(
 def row_groups_of(
     plan: Plan, files: Sequence[str], options: RunOptions
 ) -> list[SelectedRowGroups] | None:
-    """Return the selected row groups of Parquet files on this machine, for each pass of a plan.
+    """Return the selected row groups of local Parquet files, for each pass of a plan.
 
-    And why none of their events are combined before the shuffle, if none are, in a run on all cores
-    of this machine.
+    They include the reason why events are not combined before the shuffle, if any, in a run on all
+    cores of this machine.
 
-    None where their columns do not say all that a run reads: where times or types are expressions
-    or in the names of folders, and for times that Spark reads itself.
+    Returns None if tasks would not read the files: times or types are expressions or partition
+    columns, or times are of a kind that Spark reads itself.
     """
     schema = pq.read_schema(files[0])
     types = {field.name: _as_spark(field.type) for field in schema}

@@ -1,4 +1,4 @@
-"""Skipping row groups without events of interest, by their statistics."""
+"""Skipping row groups without relevant events by their statistics (predicate pushdown)."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ from elsinore.spark.scan.files import FileColumn
 class Skipping:
     """Decides which row groups are read.
 
-    `condition` is the data frame's own. `interests`: the conditions, one of which an event has to
-    meet to be of interest to some query; None if all are of interest. `required` are the columns
-    without whose values it is of none. If `strict`, row groups that may have unusable events are
-    read nevertheless, to refuse these events. `columns` are the events', by the files' names.
+    `condition` is the data frame's filter. An event is relevant to some query if it satisfies at
+    least one of `interests` (None: all events) and has values in the columns `required`. If
+    `strict`, row groups that may contain unusable events are read, in order to reject these.
+    `columns` are the events' columns, by the files' names.
     """
 
     condition: Condition | None
@@ -74,7 +74,7 @@ class Skipping:
         return not outcome(self.condition, bounds) & Outcome.TRUE
 
     def skips(self, statistics: Statistics, group: int, *, usable: bool) -> bool:
-        """Return whether a row group can be skipped; `usable`: all its times are in range."""
+        """Return whether a row group can be skipped; `usable` says that all times are in range."""
         known: dict[str, Bounds] = {}
 
         def bounds(name: str) -> Bounds:
@@ -102,10 +102,10 @@ class Skipping:
 def interests_of(
     units: Sequence[Unit], names: Mapping[str, str], kind: pa.DataType, type_name: str
 ) -> tuple[Condition, ...] | None:
-    """Return conditions of which every event of interest meets at least one; None if all are.
+    """Return conditions of which each relevant event satisfies at least one; None: all events.
 
-    names: the files' names of the events' columns, without those that SQL computes; kind: the type
-    of the column `type_name`, by the files' name, that has events' types.
+    `names` maps the events' columns, except computed ones, to names in the files; `kind` is the
+    Arrow type of the column `type_name` in the files, which has the events' types.
     """
     if any(unit.keeps_all for unit in units):
         return None
@@ -128,7 +128,7 @@ def interests_of(
 
 
 def _is_type(name: str, kind: pa.DataType, column: str) -> Condition | None:
-    """Return the condition that an event has a type; None where none can have it."""
+    """Return the condition that an event has a type; None if no event can have it."""
     if not pa.types.is_integer(kind):
         return OneOf(column, (pa.scalar(name),))
     try:

@@ -1,4 +1,4 @@
-"""Choosing how the events of a pass are read: by tasks from the files, or by Spark."""
+"""Choosing how a pass reads events: by tasks from Parquet files with Arrow, or by Spark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from elsinore.spark.statistics import PLANNING, StatisticsAccumulator, TypesSeen
 from elsinore.spark.times import NANOSECONDS_KEY
 from elsinore.spark.workers import shipped
 
-EVENT_BYTES = 16  # about what an event takes in a file, for how many partitions it is worth
+EVENT_BYTES = 16  # approximate size in a file, to choose the number of partitions
 _INT96_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 _WHOLE_AND_FLOATING = (T.IntegralType, T.DoubleType, T.FloatType)
@@ -61,14 +61,14 @@ def scanned(
     seen: TypesSeen | None = None,
     source: DataFrame | None = None,
 ) -> Scanned | str:
-    """Return the blobs of a pass's events, read by the tasks.
+    """Return the blobs of a pass's events, read by tasks, or the reason why Spark must read them.
 
-    `source` is the frame without the columns that SQL computes; None if it has none. `statistics`
-    of units get what they combine, `seen` the types, unless row groups are skipped.
+    `source` is the frame without computed columns; None if it has none. `statistics` of units
+    receive the numbers of combined events, `seen` the types unless row groups are skipped.
 
-    Why not, where Spark is to read them: that is what `options.scan` says, or it leaves the choice
-    and tasks could not read the same. Raises InputError where tasks must and cannot, and for files
-    that do not fit together or cannot be opened.
+    Spark reads the events if `options.scan` says so, or if it leaves the choice and tasks could not
+    read the same. Raises InputError if tasks must read them but cannot, and for files that cannot
+    be opened or whose columns have different types.
     """
     if options.scan is Scan.SPARK:
         return "as requested (scan: spark)"
@@ -104,9 +104,9 @@ def scanned(
 
 
 def _check_tasks(spark: SparkSession, file: str, storage: Storage) -> None:
-    """Check once per store that a task can open a file of it; InputError if it cannot.
+    """Check once per object store that a task can open a file there; else raise InputError.
 
-    Tasks on this machine can what the driver can.
+    Tasks on this machine need no check: the driver has opened the file.
     """
     place = urlsplit(file)
     if place.scheme in {"", "file"} or str(spark.sparkContext.master).startswith("local"):
@@ -142,10 +142,10 @@ def task_of(
 ) -> tuple[ScanAndPack, SelectedRowGroups]:
     """Return the function by which tasks read and pack a pass's events, and the row groups.
 
-    `source` is the frame without the columns that SQL computes; None if it has none.
+    `source` is the frame without computed columns; None if it has none.
 
-    Raises NotSimpleError where they could not read the same as Spark, and InputError for files that
-    do not fit together or cannot be opened.
+    Raises NotSimpleError if tasks could not read the same as Spark, and InputError for files that
+    cannot be opened or whose columns have different types.
     """
     relation = relation_of(frame if source is None else source)
     if frame.sparkSession.conf.get(_INT96_CONVERSION, "false") == "true":
@@ -238,12 +238,12 @@ def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataT
             if not isinstance(column.source, str):
                 computed |= set(column.attributes)
         for name in sorted(computed):
-            if isinstance(types[name], _TIMES):  # texts it is compared with depend on the time zone
+            if isinstance(types[name], _TIMES):  # compared text would depend on the time zone
                 raise NotSimpleError(f"a condition reads the time '{name}'")
 
 
 def _stored_names(attributes: Sequence[str], relation: Relation) -> dict[str, str]:
-    """Return the files' names of attributes that SQL does not compute."""
+    """Return the files' names of attributes that are not computed."""
     names = {}
     for name in attributes:
         if isinstance(name, ComputedName):
@@ -260,7 +260,7 @@ def _computed(
     relation: Relation,
     spark: SparkSession,
 ) -> ComputedColumns:
-    """Return the columns that tasks compute; raises NotSimpleError where only Spark can."""
+    """Return the columns that tasks compute; raise NotSimpleError if only Spark can."""
     attributes = dict.fromkeys(read for name in names for read in columns_of(name))
     read = _stored_names(list(attributes), relation)
     stored = [(name, _file_column(column, relation).type) for name, column in read.items()]

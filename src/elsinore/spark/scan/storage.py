@@ -41,7 +41,7 @@ _GS_ANONYMOUS = {
     "fs.gs.auth.null.enable": "true",
     "google.cloud.auth.null.enable": "true",
 }
-_GS_PATIENCE = timedelta(minutes=1)  # Arrow's own is a quarter of an hour
+_GS_PATIENCE = timedelta(minutes=1)  # Arrow's default is 15 minutes
 _AMAZON = "s3.amazonaws.com"  # the default end point in configurations
 
 
@@ -117,7 +117,7 @@ def _s3(bucket: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
         secure = (setting("connection.ssl.enabled") or "true").lower() != "false"
         options["scheme"] = scheme or ("https" if secure else "http")
         options["endpoint_override"] = host
-        # Arrow's own way with an end point that is given is path.style.access
+        # With a configured end point, Arrow's default is path.style.access.
         options["force_virtual_addressing"] = setting("path.style.access") == "false"
     return pa_fs.S3FileSystem(**{name: value for name, value in options.items() if value})
 

@@ -1,7 +1,7 @@
-"""Tasks that read row groups themselves: classify, filter and pack events, all in columns.
+"""Tasks that read row groups with Arrow, and classify, filter and pack the events.
 
-The counterpart of the columns that Spark evaluates otherwise (`elsinore.spark.driver`): the same
-events travel, of the same classes, with the same values.
+They replace Spark's evaluation of columns (`elsinore.spark.passes.selected_events`), with equal
+events, classes and values.
 """
 
 from __future__ import annotations
@@ -37,9 +37,6 @@ from elsinore.spark.statistics import (
     partition,
 )
 
-FEW_CLASSES = 1 << 8  # so many are all looked up at once
-TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
-
 
 @dataclass(frozen=True, slots=True)
 class Opens:
@@ -61,16 +58,15 @@ class Opens:
 class ScanAndPack:
     """Reads row groups and packs their events: `mapInArrow` calls it with numbers of `splits`.
 
-    `columns` are what is read, by the files' names; `computed` are added to them; `names` gives the
-    names of both by the events' own. Where
-    events are combined (`combine`), they are so over each of a split's `pieces` by itself;
-    `statistics` gets what was, `types` how many events of each type there are.
+    `columns` are read from the files, `computed` are added to them; `names` maps the events' names
+    of both to those in the table. With `combine`, the events of each of a split's `pieces` are
+    combined separately; `statistics` receives their number, `types` the number of events by type.
     """
 
     splits: tuple[tuple[RowGroup, ...], ...]
     columns: tuple[FileColumn, ...]
     names: Mapping[str, str]
-    coded: frozenset[str]  # text columns that stay dictionaries
+    coded: frozenset[str]  # text columns that remain dictionaries
     condition: Any
     units: tuple[Unit, ...]
     options: RunOptions
@@ -82,7 +78,7 @@ class ScanAndPack:
     types: TypesAccumulator | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of the splits that are named."""
+        """Yield the blobs of the splits with the given numbers."""
         self.computed.prepare()
         seen: Counter[str] | None = None if self.types is None else Counter()
         for batch in batches:
@@ -109,9 +105,9 @@ class ScanAndPack:
     def _chunks(
         self, piece: Sequence[RowGroup], seen: Counter[str] | None
     ) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
-        """Yield the events of a piece, and whether they include all of the piece at their times.
+        """Yield the events of a piece in chunks that can be combined, and whether they may be.
 
-        A piece that is too large to be in memory at once is cut in time.
+        A piece that does not fit in memory is cut in time.
         """
         large = sum(group.rows for group in piece) > MOST_ROWS
         cuts = self._cuts(piece) if large else np.zeros(0, np.int64)
@@ -134,9 +130,9 @@ class ScanAndPack:
             yield waiting, rows <= MOST_ROWS or not large
 
     def _cuts(self, piece: Sequence[RowGroup]) -> NDArray[np.int64]:
-        """Return times that divide a piece: earlier rows are before them, later rows are not.
+        """Return times at which a piece can be cut: earlier rows are before them, later not.
 
-        They come about every `PIECE_ROWS` events where these are in order of time, but for batches.
+        If batches are in time order, there is one about every `PIECE_ROWS` events.
         """
         options = self.options
         name = self.names[options.time]
@@ -164,7 +160,7 @@ class ScanAndPack:
         return np.array(cuts, np.int64)
 
     def again(self, partitions: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of some partitions, of all splits, with no events combined."""
+        """Yield the blobs of some partitions, of all splits, without combining events."""
         alone = replace(self, combine=None, statistics=None, types=None)
         wanted = pa.array(partitions, pa.int32())
         numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(self.splits)), pa.int64())})

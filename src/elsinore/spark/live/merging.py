@@ -1,4 +1,4 @@
-"""Adding up partial outputs of groups with keys in several buckets, in the same micro-batch."""
+"""Merging partial outputs of groups whose keys are in several buckets, within a micro-batch."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from elsinore.spark.live.rows import (
 )
 from elsinore.spark.live.tasks import StreamPlan, loaded_plan
 
-MEETINGS = {PARTIAL: RESULT, EARLY_PARTIAL: EARLY}
+MERGED_KINDS = {PARTIAL: RESULT, EARLY_PARTIAL: EARLY}
 
 
-class Meeting:
-    """Adds up partial outputs with `mapInArrow`; rows of one share are in one partition."""
+class MergePartials:
+    """Computes results from partial outputs (`mapInArrow`); a share's rows are in one partition."""
 
     def __init__(self, payload: bytes) -> None:
         self._payload = payload
@@ -32,7 +32,7 @@ class Meeting:
         """Yield the rows, with partial outputs replaced by results."""
         waiting: dict[tuple[str, int, int], list[pa.RecordBatch]] = {}
         for answer in answers_of(batches):
-            if answer.kind in MEETINGS:
+            if answer.kind in MERGED_KINDS:
                 place = answer.kind, answer.generation, answer.number
                 waiting.setdefault(place, []).extend(from_bytes(answer.blob).to_batches())
             else:
@@ -40,7 +40,7 @@ class Meeting:
         if waiting:
             plan = loaded_plan(self._payload)
             for (kind, generation, pass_number), rows in waiting.items():
-                yield from _results(plan, MEETINGS[kind], generation, pass_number, rows)
+                yield from _results(plan, MERGED_KINDS[kind], generation, pass_number, rows)
 
 
 def _results(
