@@ -12,6 +12,7 @@ import pyarrow.csv as pa_csv
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import LogFormatter
 from rich.console import Console
 from rich.table import Table
 
@@ -72,6 +73,32 @@ def write(figure: Figure, files: Sequence[Path]) -> None:
     for file in pictures:
         picture.savefig(file, dpi=DOTS, metadata={"Date": None} if file.suffix == ".svg" else {})
     print(f"written: {', '.join(map(str, files))}")
+
+
+class PlainLabels(LogFormatter):
+    """Labels of a logarithmic axis: 0.4, 2, 50 k, 10 M; only those that have room."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of a tick, or none."""
+        return plain(x) if super().__call__(x, pos) else ""
+
+
+def plain(value: float) -> str:
+    """Return a number as axes have it.
+
+    >>> plain(0.4), plain(2000), plain(1e7)
+    ('0.4', '2 k', '10 M')
+    """
+    for unit, name in ((1e6, " M"), (1e3, " k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{name}"
+    return f"{value:.3g}"
+
+
+def label_plainly(axes: Axes) -> None:
+    """Give the logarithmic y-axis plain labels."""
+    axes.yaxis.set_major_formatter(PlainLabels())
+    axes.yaxis.set_minor_formatter(PlainLabels())
 
 
 def mark_missing(axes: Axes, places: Sequence[float], colour: str, number: int = 0) -> None:

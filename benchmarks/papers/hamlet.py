@@ -14,10 +14,9 @@ from typing import Any
 import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import LogFormatter
 
 from benchmarks.papers.apart import OVER
-from benchmarks.papers.figure import Figure, mark_missing
+from benchmarks.papers.figure import Figure, label_plainly, mark_missing
 from benchmarks.papers.parts import interruptible, is_chosen
 from benchmarks.papers.trend_points import Measured, Point, difference, measure
 from benchmarks.papers.trend_systems import SYSTEMS
@@ -39,7 +38,7 @@ METRICS: Mapping[str, tuple[str, str, float]] = {  # column, title, factor
     "speed": ("events/s", "events per second of processor time", 1.0),
     "memory": ("memory, MB", "memory in megabytes", 1e-6),
 }
-LEAST = {"latency": 1e-3, "speed": 1.0, "memory": 0.1}  # drawn; a page or two is no growth
+LEAST = {"latency": 1e-3, "speed": 1.0, "memory": 0.2}  # drawn; a page or two is no growth
 
 SCHEMA = pa.schema(
     [
@@ -120,7 +119,7 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
                     chosen = [name for name in plan.systems if is_chosen(name, plan.systems, only)]
                     budgets = dict.fromkeys(chosen, QUICK_BUDGET if quick else BUDGET)
                     budgets |= dict.fromkeys(over, 0.0)
-                    rows += _point(sweep, value, budgets)
+                    rows += _point(sweep, value, budgets, speed="speed" in plan.metrics)
                     over |= {row["system"] for row in rows if row["note"] == OVER}
     found = [] if plan.remarks is None else plan.remarks(rows)
     return Figure(
@@ -133,10 +132,13 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
     )
 
 
-def _point(sweep: Sweep, value: int, budgets: Mapping[str, float]) -> list[dict[str, Any]]:
+def _point(
+    sweep: Sweep, value: int, budgets: Mapping[str, float], *, speed: bool
+) -> list[dict[str, Any]]:
     """Measure systems at one value of an axis, and compare their results.
 
-    budgets: seconds by system; one that was over its time at a smaller value has none.
+    budgets: seconds by system; one that was over its time at a smaller value has none. speed:
+    whether throughput is measured, too.
     """
     rows: list[dict[str, Any]] = []
     first: Measured | None = None
@@ -144,7 +146,7 @@ def _point(sweep: Sweep, value: int, budgets: Mapping[str, float]) -> list[dict[
         print(f"{sweep.title}, {sweep.axis} {value:,}: {system} ...", flush=True)
         sizes = {**sweep.fixed, sweep.name: value}
         point = (
-            measure(Point(system=system, case=sweep.case, sizes=sizes), budget)
+            measure(Point(system=system, case=sweep.case, sizes=sizes, speed=speed), budget)
             if budget
             else Measured(note=OVER)
         )
@@ -252,8 +254,7 @@ def _panel(
         mark_missing(axes, without, colour, missing)
         missing += bool(without)
     axes.set_yscale("log")
-    for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-        formatter(LogFormatter())
+    label_plainly(axes)
     axes.set_xlabel(sweep.axis, fontsize=8)
     axes.set_ylabel(title, fontsize=8)
     axes.tick_params(which="both", labelsize=8)

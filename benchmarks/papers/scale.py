@@ -21,10 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import LogFormatter
 
 from benchmarks.papers.apart import measured_apart
-from benchmarks.papers.figure import Figure, mark_missing
+from benchmarks.papers.figure import Figure, label_plainly, mark_missing
 from benchmarks.papers.parts import Parts, interruptible, is_chosen
 from benchmarks.processes import tree
 from elsinore import Workload
@@ -269,7 +268,6 @@ def _panel(axes: Axes, axis: str, name: str, title: str, rows: Sequence[Mapping[
     axes.set_yscale("log")
     axes.set_xlabel("overlapping windows" if axis == "windows" else axis, fontsize=9)
     axes.set_ylabel(title, fontsize=9)
-    for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-        formatter(LogFormatter())
+    label_plainly(axes)
     axes.tick_params(which="both", labelsize=8)
     axes.grid(linewidth=0.3)

@@ -9,8 +9,6 @@ systems.
 from __future__ import annotations
 
 import math
-import resource
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,20 +22,25 @@ from benchmarks.baselines.trends.queries import UnsupportedError
 from benchmarks.papers.apart import measured_apart
 from benchmarks.papers.trend_cases import CASES, MINUTE, Case
 from benchmarks.papers.trend_systems import SYSTEMS, Elsinore, Fed, Found
+from benchmarks.processes import forget_peak, peak_memory
 
 BATCH, LARGE_BATCH = 50, 1_000  # events: for latency and memory, for throughput
 WARM_UP = 400  # events of a smaller case that has everything compiled and loaded
-KILOBYTE = 1 if sys.platform == "darwin" else 1024  # bytes in a unit of ru_maxrss
+MEGABYTE = 2.0**20
 SAME = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """Where a system is measured: a case of `trend_cases` by its name, and its sizes."""
+    """Where a system is measured: a case of `trend_cases` by its name, and its sizes.
+
+    speed: whether throughput is measured, in a run of its own.
+    """
 
     system: str
     case: str
     sizes: Mapping[str, Any]
+    speed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +82,12 @@ def _measure(point: Point) -> Measured:
         )
         run(SYSTEMS[point.system](small), small, BATCH)
         measured = run(SYSTEMS[point.system](case), case, BATCH)
-        of_large = run(SYSTEMS[point.system](case), case, LARGE_BATCH)
+        speed = None
+        if point.speed:
+            speed = run(SYSTEMS[point.system](case), case, LARGE_BATCH).speed
     except UnsupportedError as reason:
         return Measured(note=f"cannot express it: {reason}")
-    return replace(measured, speed=of_large.speed)
+    return replace(measured, speed=speed)
 
 
 def run(system: Fed, case: Case, batch: int) -> Measured:
@@ -100,7 +105,7 @@ def run(system: Fed, case: Case, batch: int) -> Measured:
     if isinstance(system, Elsinore):
         for span in (span for of_window in spans for span in of_window):
             system.encode(*span)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = forget_peak()
     latencies = []
     begun = of_first = time.process_time()
     for end, of_window in zip(ends, spans, strict=True):
@@ -113,11 +118,11 @@ def run(system: Fed, case: Case, batch: int) -> Measured:
         if end == slide:
             of_first = time.process_time()
     ended = time.process_time()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    memory = peak_memory() - before
     return Measured(
         latency=float(np.median(latencies)),
         speed=(len(times) - edges[0]) / max(ended - of_first, 1e-9),
-        memory=float(memory * KILOBYTE),
+        memory=max(memory, 0.0) * MEGABYTE,
         found=system.found(),
         statistics=system.statistics() if isinstance(system, Elsinore) else None,
         seconds=ended - begun,
