@@ -1,9 +1,9 @@
 r"""Sources and sinks of live streams, for every driver: folders and Kafka.
 
-`contract` says what a source is and how a driver uses it: `first`, `available`, `advance`,
-`splits`, `reader.read`. Sources are `FolderSource`, and `KafkaSource` in `connectors.kafka`. Sinks
-are `FilesSink`, `RejectsSink`, and `KafkaSink` in `connectors.kafka`. `records` turns messages into
-rows, and reads, infers and prints schemas. Nothing here knows a driver or an engine.
+`contract` defines the protocol of sources for drivers: `first`, `available`, `advance`, `splits`,
+`reader.read`. Sources are `FolderSource`, and `KafkaSource` in `connectors.kafka`. Sinks are
+`FilesSink`, `RejectsSink`, and `KafkaSink` in `connectors.kafka`. `records` parses messages into
+rows, and parses, infers and prints schemas. This package does not depend on drivers or engines.
 
 >>> import tempfile
 >>> from pathlib import Path

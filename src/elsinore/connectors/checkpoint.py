@@ -4,10 +4,10 @@
     CHECKPOINT/elsinore/schema.json     columns that were inferred, if the source is a topic
     CHECKPOINT/elsinore/progress.json   on Spark: the last micro-batch, and the watermark
     CHECKPOINT/elsinore/state           in process: the next micro-batch, its offset, the live run
-    CHECKPOINT/elsinore/begun.json      in process: the micro-batch that was begun last
+    CHECKPOINT/elsinore/begun.json      in process: the micro-batch that was started last
     CHECKPOINT/elsinore/folder.log      the order of files, if the source is a folder
 
-Files are replaced in one step, so a killed process leaves the old or the new one.
+Files are replaced atomically, so a killed process leaves the old or the new one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Checkpoint:
         return self._own / "folder.log"
 
     def prepare(self) -> None:
-        """Make the folder. Raise OutputError where that is not allowed, or the disk is full."""
+        """Create the folder. Raise OutputError if that is not allowed, or the disk is full."""
         try:
             self._own.mkdir(parents=True, exist_ok=True)
             probe = self._own / f".probe-{os.getpid()}"
@@ -55,7 +55,7 @@ class Checkpoint:
     def stream(self, engine: str) -> dict[str, Any] | None:
         """Return the description of an engine's stream ("spark" or "local"); None if it is new.
 
-        Raises StateError for a checkpoint of something else, or of another version.
+        Raises StateError for a checkpoint of another engine or version.
         """
         facts = self._read("stream.json")
         if facts is None:
@@ -88,7 +88,7 @@ class Checkpoint:
         return None if facts is None else str(facts.get("columns"))
 
     def keep_schema(self, columns: str) -> None:
-        """Save the inferred columns: later messages might suggest others."""
+        """Save the inferred columns, since inference from later messages might differ."""
         self._write("schema.json", {"columns": columns})
 
     def progress(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Checkpoint:
     def state(self) -> bytes | None:
         """Return the state of a run in this process; None before the first micro-batch.
 
-        Its format is the run's.
+        Its format is defined by the run.
         """
         path = self._own / "state"
         try:
@@ -119,7 +119,7 @@ class Checkpoint:
         self._replace("state", blob)
 
     def begun(self) -> dict[str, Any] | None:
-        """Return the plan of the micro-batch that was begun last; None before the first."""
+        """Return the plan of the micro-batch that was started last; None before the first."""
         return self._read("begun.json")
 
     def save_begun(self, facts: Mapping[str, Any]) -> None:

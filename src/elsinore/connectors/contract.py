@@ -24,10 +24,10 @@ Offset: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that a micro-batch admits; None is without limit.
+    """The maximum size of a micro-batch; None means no limit.
 
-    At least one unit that cannot be divided (a row group, a text file, a message) is admitted. A
-    source ignores a limit that does not apply to it: Kafka has no files.
+    At least one indivisible unit (a row group, a text file, a message) is admitted. A source
+    ignores limits that do not apply: Kafka has no files.
     """
 
     files: int | None = None
@@ -46,7 +46,7 @@ class Split(Protocol):
 
     @property
     def rows(self) -> int:
-        """The number of rows, as far as is known before reading."""
+        """The number of rows, possibly an estimate before reading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Part:
     """The result of reading a split.
 
     `rejects` has the columns of `rejects.REJECTS`; `tombstones` counts Kafka messages without a
-    value, which mark a deletion and are no events.
+    value, which mark a deletion and are not events.
     """
 
     events: pa.Table
@@ -66,7 +66,7 @@ class Reader(Protocol):
     """Reads splits; it can be pickled, and opens connections where it reads."""
 
     def read(self, split: Any) -> Part:
-        """Return the rows of a split. Raise InputError if they cannot be read any more."""
+        """Return the rows of a split. Raise InputError if they are no longer available."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -88,17 +88,17 @@ class StreamSource(Protocol):
         """The reader of splits."""
 
     def first(self) -> Offset:
-        """Return where a new stream begins."""
+        """Return the offset at which a new stream begins."""
 
     def available(self) -> Offset:
-        """Return the offset behind everything that can be read now."""
+        """Return the offset after everything that can be read now."""
 
     def advance(
         self, start: Offset, limit: Limit = NO_LIMIT, until: Offset | None = None
     ) -> Offset:
-        """Return the end of the micro-batch that begins at `start`; `start` if there is nothing.
+        """Return the end of the micro-batch that begins at `start`; `start` if it is empty.
 
-        `until` is an offset that the batch does not pass, as `available` returned it before.
+        The batch ends at `until`, an offset that `available` returned, at the latest.
         """
 
     def splits(self, start: Offset, end: Offset) -> Sequence[Split]:
@@ -121,7 +121,7 @@ class Sink(Protocol):
         """Write the rows of a query, at least one."""
 
     def discard(self, query: str, batch: int) -> object:
-        """Remove rows that an earlier attempt at the micro-batch wrote, of a query without rows."""
+        """Remove a query's rows of an earlier attempt at a micro-batch in which it has no rows."""
 
     def flush(self) -> None:
         """Wait until everything is written durably."""
@@ -131,7 +131,7 @@ class Sink(Protocol):
 
 
 def balanced(splits: Sequence[Any], tasks: int) -> list[list[Any]]:
-    """Return splits as at most `tasks` lists of about as many rows, without empty lists.
+    """Distribute splits to at most `tasks` nonempty lists with similar numbers of rows.
 
     >>> from elsinore.connectors.folder import FileSplit
     >>> sizes = [5, 1, 1, 1, 1, 1]

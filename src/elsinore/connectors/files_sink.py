@@ -1,4 +1,4 @@
-"""Results as files: `out/QUERY/batch=N/part-00000.parquet`, replaced when a batch is replayed."""
+"""Sinks that write results to files `out/QUERY/batch=N/part-00000.parquet`, idempotently."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ WRITERS: dict[str, OutputFormat] = {"parquet": "parquet", "csv": "csv", "ndjson"
 class FilesSink:
     r"""Writes the rows of each query and micro-batch as one file.
 
-    Writing a batch again replaces its file in one step, so that replays leave each result once;
-    readers see the old or the new file, never a part of one. A file is on disk when `write`
-    returns. A batch without rows has no folder.
+    Writing a batch again replaces its file atomically, so replays leave each result once, and
+    readers see the old or the new file. A file is on disk when `write` returns. A batch without
+    rows has no folder.
 
-    Raise InputError for an unknown format; `write` raises OutputError where the place cannot be
-    written.
+    Raises InputError for an unknown format; `write` raises OutputError if the folder is not
+    writable.
 
     >>> import tempfile
     >>> sink = FilesSink(tempfile.mkdtemp(), "ndjson")
@@ -46,7 +46,7 @@ class FilesSink:
         return _write(self._folder / _folder_name(query), batch, rows, self._format)
 
     def discard(self, query: str, batch: int) -> None:
-        """Remove the folder of a micro-batch that has no rows of a query."""
+        """Remove a query's folder of a micro-batch in which it has no rows."""
         folder = self._folder / _folder_name(query) / f"batch={batch}"
         try:
             _remove(folder)

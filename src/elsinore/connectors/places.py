@@ -1,6 +1,6 @@
-"""Sources and sinks of live streams from users' names for them.
+"""Resolving users' names of sources and sinks: kafka:TOPIC@HOST:PORT, or a folder.
 
-A `Place` opens a source where it is needed, and can be sent to other processes.
+A `Place` opens a source; it can be pickled and sent to other processes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class FolderPlace:
     rejects: bool = False
 
     def __post_init__(self) -> None:
-        # Other processes, which open the folder, have working directories of their own.
+        # Other processes that open the folder may have other working directories.
         object.__setattr__(self, "folder", str(Path(self.folder).absolute()))
 
     @property
@@ -100,13 +100,13 @@ def place_of(
 ) -> Place:
     """Return the source that a text names: kafka:TOPIC@HOST:PORT, or a folder.
 
-    schema: the columns of the events, as Arrow's schema or as `read_schema` takes them; of Avro,
-    its own schema or that schema's file. If it is absent, that of JSON messages is inferred from
-    the last ones of the topic, and that of files is the first file's. report: receives what was
-    inferred. The others are those of the sources.
+    `schema` has the columns of the events, as an Arrow schema or text for `read_schema`; for Avro
+    messages, an Avro schema or the name of its file. If it is absent, the schema of JSON messages
+    is inferred from the last ones of the topic, and that of files is the first file's. `report`
+    receives a message with the inferred schema. Other arguments are those of the sources.
 
-    Raises InputError for an address or a schema that cannot be read, a topic that cannot be reached
-    and a schema that fits no message.
+    Raises InputError for an invalid address or schema, a topic that cannot be reached and a schema
+    that fits no message.
     """
     if not is_kafka(text):
         declared = read_schema(schema) if isinstance(schema, str) else schema
@@ -154,7 +154,7 @@ def sink_of(
 ) -> Sink:
     """Return the sink that a text names: kafka:TOPIC@HOST:PORT, or a folder.
 
-    keys: for each query, the columns that identify a row, for the keys of messages.
+    `keys` has the columns that identify a row of each query, for the keys of messages.
     """
     if not is_kafka(text):
         return FilesSink(text, file_format)

@@ -41,7 +41,7 @@ def rejects_table(
     partition: int | None = None,
     offsets: Sequence[int | None],
 ) -> pa.Table:
-    r"""Return rejected records as a table; bytes that are not UTF-8 are escaped as Python does it.
+    r"""Return rejected records as a table; bytes that are not UTF-8 are escaped as in Python.
 
     >>> rejects_table(["no object"], "t", [b"\xff"], offsets=[7]).column("value")[0].as_py()
     '\\xff'
@@ -66,7 +66,7 @@ def rejected_rows(
     source: str,
     offsets: Sequence[int] | None = None,
 ) -> pa.Table:
-    """Return events that a run rejects (late ones, for example) as rejects; the value is JSON.
+    """Convert events that a run rejects (such as late ones) to rejects; the value is JSON.
 
     >>> late = pa.table({"time": [5], "type": ["A"]})
     >>> rejected_rows(late, pa.array(["late"]), "trips").to_pylist()[0]["value"]
@@ -83,7 +83,7 @@ def rejected_rows(
 
 
 def rejects_of(table: pa.Table, source: str) -> pa.Table:
-    """Return rejected events of a run as rejects; their last column has the reasons."""
+    """Convert rejected events of a run, whose last column has the reasons, to rejects."""
     columns = table.column_names
     return rejected_rows(table.select(columns[:-1]), table.column(columns[-1]), source)
 

@@ -21,7 +21,7 @@ EarlyWrite = Callable[[str, int, pa.Table], object]
 
 
 class EachBatch:
-    """A sink that calls a function once a micro-batch."""
+    """A sink that calls a function once per micro-batch."""
 
     def __init__(self, function: ForeachBatch) -> None:
         self._function = function
@@ -34,7 +34,7 @@ class EachBatch:
         self._batch = batch
 
     def discard(self, query: str, batch: int) -> None:
-        """Do nothing: a function is called again with the rows that there are."""
+        """Do nothing: on replay the function is called again with the batch's rows."""
 
     def flush(self) -> None:
         """Call the function, if there are rows."""
@@ -83,7 +83,7 @@ def target_of(
 ) -> Sink:
     """Return the named sink. Raises InputError for none or several.
 
-    path: a folder, or kafka:TOPIC@HOST:PORT. queries: those whose results are written.
+    `path` is a folder, or kafka:TOPIC@HOST:PORT; `queries` are those whose results are written.
     """
     targets: list[Sink] = []
     if not isinstance(path, str | os.PathLike | None):
@@ -118,7 +118,7 @@ def check_outputs(
 ) -> None:
     """Raise InputError for an output that the stream was not planned for.
 
-    every: how often values of open windows are written; None: never.
+    `every` is the interval at which values of open windows are written; None: never.
     """
     if rejects is not None and not options.request.rejects:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Finding complete files in a folder that other programs write to."""
+"""Listing new files of a folder that other programs write to, and detecting complete ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 from elsinore.errors import InputError
 from elsinore.runtime.sources import STREAM_LOG, SUFFIXES, format_of
 
-# Names that programs give to files while they write them.
+# Name patterns of files that are still being written.
 TEMPORARY = (".tmp", ".temp", ".part", ".partial", ".inprogress", ".crdownload", "._copying_", "~")
 SAMPLE_BYTES = 1 << 16  # of a text file, from which its number of rows is estimated
-PATIENCE = 60.0  # seconds after which a file that stays incomplete is reported
+PATIENCE = 60.0  # seconds after which an incomplete file is reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ def new_files(
 ) -> Iterator[FolderFile]:
     """Yield the data files below `folder` whose relative paths are not `known`, in any order.
 
-    Folders that are hidden are passed over; files that vanish meanwhile, too. Raise InputError
-    where the folder cannot be listed or was written by a Spark stream.
+    Hidden folders, and files that are deleted meanwhile, are skipped. Raise InputError if the
+    folder cannot be listed or was written by a Spark stream.
     """
     pending = [(str(folder), "", frozenset[str]())]
     while pending:
         place, prefix, above = pending.pop()
         real = os.path.realpath(place)
-        if real in above:  # a link that leads back up
+        if real in above:  # a link to a parent folder
             continue
         try:
             with os.scandir(place) as entries:
@@ -114,7 +114,7 @@ class Completeness:
 
     @property
     def settles_soon(self) -> bool:
-        """Whether a pending file will be complete if it is not written any more."""
+        """Whether a pending file will count as complete if it is not modified again."""
         return MOMENT_AGO in self.pending.values()
 
     def ready(self, files: list[FolderFile]) -> list[Ready]:
@@ -176,6 +176,6 @@ def _estimated_rows(path: Path, size: int) -> int:
 
         try:
             text = zlib.decompressobj(wbits=31).decompress(begin)
-        except zlib.error:  # reading the file says what is wrong with it
+        except zlib.error:  # damaged: reading the file raises the error
             return 1
     return max(1, round(text.count(b"\n") * size / len(begin)))

@@ -1,7 +1,8 @@
-"""The log of a growing folder's files in the order of reading, on disk before it is used.
+"""A durable log of a growing folder's files, in the order of reading.
 
-New files may have any names and times, so neither can serve as an offset. The log gives each file a
-number once and for all; an offset is a position in the log. It grows by about 150 bytes per file.
+New files may have any names and times, so neither can serve as an offset. The log assigns a
+permanent number to each file; an offset is a position in the log. It grows by about 150 bytes per
+file.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ class FileLog:
     r"""The files of a folder in the order of reading; every process that opens it sees the same.
 
     `path` is a file in the checkpoint, created if absent. Each line is one JSON object: a header,
-    the schema of the events, or a file. A last line without an end was cut by a crash, was never
+    the schema of the events, or a file. An incomplete last line was cut by a crash before it was
     used, and is removed.
 
-    Raise StateError where the log is damaged, of another version or of another folder, and
-    OutputError where it cannot be written.
+    Raise StateError if the log is damaged, of another version or of another folder, and OutputError
+    if it cannot be written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "files"

@@ -57,8 +57,8 @@ class FileSplit:
 class FolderReader:
     """Reads splits of a folder; see `contract.Reader`.
 
-    Where `rejects` is False, a record or a file that cannot be read raises InputError; else it is
-    among the rejects.
+    A record or a file that cannot be read is among the rejects if `rejects` is true; else it raises
+    InputError.
     """
 
     schema: pa.Schema
@@ -68,8 +68,8 @@ class FolderReader:
     def read(self, split: FileSplit) -> Part:
         """Return the rows of a split.
 
-        Raise InputError where the file is not the one that was admitted, or where it or one of its
-        records cannot be read (unless these are rejected).
+        Raise InputError if the file has changed since it was admitted, or if it or one of its
+        records cannot be read (unless rejected).
         """
         path = Path(split.path)
         try:
@@ -144,7 +144,7 @@ class FolderReader:
             for wanted in inside
             if wanted.name not in texts and not _fits(table.column(wanted.name), wanted.type)
         ]
-        if odd:  # a cell is no number: all cells of the column are needed as they stand there
+        if odd:  # a cell is not a number: the original text of all cells of the column is needed
             texts += odd
             table = self._read_csv(path, texts)
         known = self._with_folder_columns(table, split)
@@ -170,7 +170,7 @@ class FolderReader:
         return fitted.filter(to_arrow(~bad)), rejects
 
     def _read_csv(self, path: Path, texts: list[str]) -> pa.Table:
-        # The schema says which columns are numbers: no warning about their zeros.
+        # The schema defines which columns are numbers: do not warn of lost leading zeros.
         options = replace(self.reading, texts=tuple(texts), report=_ignore)
         return READERS["csv"](path, options)
 
@@ -230,5 +230,5 @@ def _check_unchanged(path: Path, split: FileSplit) -> None:
 
 
 def split_columns(relative: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the columns that a file's folders named `column=value` add."""
+    """Return the partition columns of a file, from its folders named `column=value`."""
     return folder_columns(Path(relative))

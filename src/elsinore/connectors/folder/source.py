@@ -1,4 +1,4 @@
-"""A folder to which other programs add files, as a source of live events."""
+"""A source of live events: a folder to which other programs add files."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ FileOrder = Literal["modified", "name"]
 
 SETTLE = 2.0  # seconds without a change after which a text file counts as complete
 LOOK_AGAIN = 0.2  # seconds between checks for the first complete file
-SPLIT_ROWS = 1 << 18  # neighbouring row groups up to this size are read together
-RECENT = 1_000  # files that are checked for later changes
+SPLIT_ROWS = 1 << 18  # consecutive row groups up to this size are read together
+RECENT = 1_000  # last admitted files that are checked for changes
 
 
 class FolderSource:
     """The files of a folder in the order of their discovery, as micro-batches.
 
-    Files are Parquet, CSV, JSON (also with .gz) or logs of Zeek, one format in a folder. Hidden
-    files, those with suffixes such as .tmp, and incomplete ones are left alone (`pending` says
-    why). Files that are found together are read in order of their modification times, or by their
+    Files are Parquet, CSV, JSON (also with .gz) or Zeek logs, with one format per folder. Hidden
+    files, those with suffixes such as .tmp, and incomplete ones are skipped (`pending` has the
+    reasons). Files discovered together are read in order of their modification times, or of their
     names with `order="name"`. Folders named `column=value` add columns.
 
-    `log` is a file in the checkpoint in which the order of files is kept. `schema` names the
-    columns and their types; if absent it is that of the first file, and is kept in the log.
-    Text files are complete when they were not modified for `settle` seconds. With `rejects`,
-    records and files that cannot be read are among the rejects, else they raise InputError.
-    `warn` receives sentences for the user.
+    `log` is a file in the checkpoint that stores the order of files. `schema` has the columns and
+    their types; by default it is the first file's, and is stored in the log. Text files are
+    complete when they were not modified for `settle` seconds. With `rejects`, records and files
+    that cannot be read are among the rejects, else they raise InputError. `warn` receives warnings
+    for the user.
 
-    Raise InputError where the folder cannot be listed, or holds no file and no schema is given;
-    StateError for a log that does not fit.
+    Raises InputError if the folder cannot be listed, or has no file from which to infer the schema;
+    StateError for a log of another folder or version.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class FolderSource:
         self._schema = schema if schema is not None else self._first_schema()
         self._reader = FolderReader(
             schema=self._schema,
-            reading=replace(self._reading, report=warn_about_reading),  # which can be pickled
+            reading=replace(self._reading, report=warn_about_reading),  # can be pickled
             rejects=rejects,
         )
 
@@ -102,7 +102,7 @@ class FolderSource:
 
     @property
     def pending(self) -> dict[str, str]:
-        """Relative paths of files that are not read yet, and why, as of the last look."""
+        """Relative paths of files that are not complete, with reasons, as last listed."""
         return dict(self._completeness.pending)
 
     def first(self) -> Offset:
@@ -110,7 +110,7 @@ class FolderSource:
         return _offset(0, 0)
 
     def available(self) -> Offset:
-        """Look for new files; return the offset behind the last complete one."""
+        """List new files; return the offset after the last complete one."""
         self._discover()
         return _offset(len(self._log.entries), 0)
 
@@ -140,7 +140,7 @@ class FolderSource:
         return _offset(file, unit)
 
     def splits(self, start: Offset, end: Offset) -> Sequence[FileSplit]:
-        """Return what is to be read between two offsets."""
+        """Return the splits between two offsets."""
         (first, first_unit), (last, last_unit) = self._position(start), self._position(end)
         splits: list[FileSplit] = []
         for file in range(first, min(last + 1, len(self._log.entries))):
@@ -151,7 +151,7 @@ class FolderSource:
         return splits
 
     def lag(self, start: Offset) -> dict[str, int]:
-        """Return how many rows are complete and unread, of text files an estimate."""
+        """Return the number of unread rows of complete files; an estimate for text files."""
         self._discover()
         file, unit = self._position(start)
         entries = self._log.entries
@@ -209,7 +209,7 @@ class FolderSource:
         return file, unit
 
     def _splits_of(self, entry: Ready, begin: int, stop: int) -> list[FileSplit]:
-        """Return splits for units of a file, neighbours up to SPLIT_ROWS together."""
+        """Return splits for units of a file; consecutive ones up to SPLIT_ROWS are combined."""
         splits: list[FileSplit] = []
         path = str(self._folder / entry.file.path)
         columns = split_columns(entry.file.path)
@@ -234,9 +234,9 @@ class FolderSource:
         return splits
 
     def _first_schema(self) -> pa.Schema:
-        """Return the schema of the first file, from the log if it is there.
+        """Return the schema of the first file, from the log if it has one.
 
-        If the only files were modified a moment ago, wait until one of them is complete.
+        If all files were modified recently, wait until one of them is complete.
         """
         if self._log.schema is not None:
             return self._log.schema

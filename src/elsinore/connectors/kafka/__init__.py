@@ -1,7 +1,7 @@
-"""Live events from Kafka topics, and results to them.
+"""Reading live events from Kafka topics, and writing results to them.
 
-The address is read without the client; the rest needs the extra `elsinore[kafka]`, and raises
-SetupError where it is not installed.
+Parsing an address needs no client library; the rest needs the extra `elsinore[kafka]`, and raises
+SetupError if it is not installed.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -37,5 +37,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - the client takes time to load
 
-    import_module(f"{__name__}.client")  # says what is to be installed
+    import_module(f"{__name__}.client")  # raises SetupError with the remedy
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

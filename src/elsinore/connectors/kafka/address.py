@@ -1,4 +1,4 @@
-"""`kafka:TOPIC@HOST:PORT`, and the client's options, whose values no message shows."""
+"""Parsing `kafka:TOPIC@HOST:PORT` and the client's options; messages hide options' values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from elsinore.errors import InputError, did_you_mean, printable
 
 SCHEME = "kafka:"
 DEFAULT_PORT = 9092
-LONGEST_TOPIC = 249  # characters, as brokers have it
+LONGEST_TOPIC = 249  # characters, the brokers' limit
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
 _HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+")
 _FORM = "kafka:TOPIC@HOST:PORT, or kafka:TOPIC@HOST:PORT,HOST:PORT with several brokers"
 
 _SECRET_WORDS = ("password", "secret", "token", "key", "config", "username")
 
-# Options on which reading each message once, and in order, depends.
+# Options that exactly-once reading in order depends on; users must not set them.
 OURS = {
     "bootstrap.servers": "name the brokers in kafka:TOPIC@HOST:PORT",
     "metadata.broker.list": "name the brokers in kafka:TOPIC@HOST:PORT",
@@ -58,7 +58,7 @@ class Options(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class KafkaAddress:
-    """A topic and the brokers that know it.
+    """A topic and its bootstrap brokers.
 
     >>> KafkaAddress.parse("kafka:trips@localhost")
     KafkaAddress(topic='trips', servers=('localhost:9092',))
@@ -70,7 +70,7 @@ class KafkaAddress:
 
     @classmethod
     def parse(cls, text: str, options: Sequence[str] | Mapping[str, str] = ()) -> KafkaAddress:
-        """Return the address that `kafka:TOPIC@HOST:PORT` stands for; the port is 9092 if absent.
+        """Parse `kafka:TOPIC@HOST:PORT`; the default port is 9092.
 
         `options` are those of `parse_options`. Raise InputError for any other text.
         """
@@ -91,7 +91,7 @@ class KafkaAddress:
 
     @property
     def bootstrap(self) -> str:
-        """The brokers as the client has them."""
+        """The brokers in the form of the client's option `bootstrap.servers`."""
         return ",".join(self.servers)
 
 
@@ -105,11 +105,11 @@ def is_kafka(text: str) -> bool:
 
 
 def parse_options(options: Sequence[str] | Mapping[str, str]) -> Options:
-    """Return the client's options from texts `name=value`, or `@FILE` with such a line for each.
+    """Parse the client's options from texts `name=value`, or `@FILE` with one such line each.
 
-    Names are those of librdkafka, such as security.protocol. A file keeps passwords from the list
-    of processes; its lines that are empty or begin with # are ignored. Raise InputError for a text
-    of another form, a name given twice, and an option on which exactly-once reading depends.
+    Names are those of librdkafka, such as security.protocol. A file hides passwords from the list
+    of processes; empty lines and those that begin with # are ignored. Raise InputError for text of
+    another form, duplicate names, and options that exactly-once reading depends on.
 
     >>> parse_options(["security.protocol=SSL"])["security.protocol"]
     'SSL'
@@ -130,14 +130,14 @@ def parse_options(options: Sequence[str] | Mapping[str, str]) -> Options:
 
 
 def _pairs(options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield name, value, and where it stands (for messages)."""
+    """Yield name, value, and the place of each option (for messages)."""
     for text in options:
         if text.startswith("@"):
             yield from _file_pairs(Path(text[1:]))
             continue
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            # what was typed may be a password: it is not repeated
+            # the text may be a password: do not repeat it
             raise InputError(
                 "A Kafka option has the form name=value, such as security.protocol=SSL, or @FILE "
                 "for a file of such lines."
@@ -177,7 +177,7 @@ def _server(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return a text as a message shows it, without what may be a password before an @."""
+    """Return a text for messages, without a possible password before an @."""
     name, at, rest = text.rpartition("@")
     if at and (":" in name.removeprefix(SCHEME) or "/" in name):
         name = f"{SCHEME if name.startswith(SCHEME) else ''}..."
@@ -185,7 +185,7 @@ def _shown(text: str) -> str:
 
 
 def unknown_option(name: str, known: Sequence[str]) -> str:
-    """Say that the Kafka client has no option of a name.
+    """Return the error message for an unknown option of the Kafka client.
 
     >>> unknown_option("sasl.pasword", ["sasl.password"])
     "The Kafka client has no option 'sasl.pasword'. Did you mean 'sasl.password'?"

@@ -1,4 +1,4 @@
-"""Clients of one Kafka cluster, and errors of theirs in words that name the remedy."""
+"""Clients of a Kafka cluster, and converting their errors to messages with a remedy."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ except ImportError as missing:
     ) from missing
 
 Result = TypeVar("Result")
-TIMEOUT = 30.0  # seconds without any answer after which a call fails
+TIMEOUT = 30.0  # seconds without a response after which a call fails
 TIMEOUT_OPTION = "socket.timeout.ms"
 RETRY_SECONDS = 0.1
-ASK_SECONDS = 2.0  # for one question, before it is seen whether an error was noticed
+REQUEST_SECONDS = 2.0  # timeout of one request, after which reported errors are checked
 LOGGER = logging.getLogger("elsinore.kafka")
 LOGGER.addHandler(logging.NullHandler())  # the client's own messages: none on the terminal
 
-# What passes by itself, where a topic was just created or a broker is restarted.
+# Transient errors, after a topic was created or while a broker restarts.
 _PASSING = frozenset(
     {
         ck.KafkaError.LEADER_NOT_AVAILABLE,
@@ -58,19 +58,19 @@ _AUTHENTICATION = frozenset(
 )
 _SSL = frozenset({ck.KafkaError._SSL})
 _LASTING = _AUTHENTICATION | _SSL
-NOTICED = 100  # errors that are remembered
+RECENT_ERRORS = 100  # last reported errors that are stored
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic: its id, which changes if it is created anew ("" on old brokers), its partitions."""
+    """A topic's id, which changes if it is recreated ("" on old brokers), and its partitions."""
 
     id: str
     partitions: tuple[int, ...]
 
 
 def _timeout_of(address: KafkaAddress, timeout: float, error: type[ElsinoreError]) -> float:
-    """Return the seconds to wait for an answer: the user's option, or else `timeout`."""
+    """Return the seconds to wait for a response: the user's option, or else `timeout`."""
     text = address.options.get(TIMEOUT_OPTION)
     if text is None:
         return timeout
@@ -84,12 +84,12 @@ def _timeout_of(address: KafkaAddress, timeout: float, error: type[ElsinoreError
 
 
 class Cluster:
-    """Asks a cluster about one topic. Close it, or let it go.
+    """Requests metadata of one topic from its cluster.
 
-    timeout: seconds without any answer after which a call fails, unless the user's options have
-    `socket.timeout.ms`.
+    `timeout` is the seconds without a response after which a call fails, unless the user's options
+    have `socket.timeout.ms`.
 
-    Raise InputError (or `error`, for a sink) that names the cluster, the topic and the remedy.
+    Raises InputError (or `error`, for a sink) that names the cluster, the topic and the remedy.
     """
 
     def __init__(
@@ -102,23 +102,23 @@ class Cluster:
         self.address = address
         self.timeout = _timeout_of(address, timeout, error)
         self.error = error
-        self._noticed: deque[tuple[float, ck.KafkaError]] = deque(maxlen=NOTICED)
+        self._errors: deque[tuple[float, ck.KafkaError]] = deque(maxlen=RECENT_ERRORS)
         self._admin: Any = None
 
     @property
     def admin(self) -> Any:
-        """The client that asks; it is made where it is first needed."""
+        """The admin client, created when first needed."""
         if self._admin is None:
             self._admin = self.client(ck_admin.AdminClient, {})
         return self._admin
 
     def client(self, make: Callable[..., Any], options: dict[str, Any]) -> Any:
-        """Return a client of the cluster with the user's options above `options`."""
+        """Return a client of the cluster; the user's options override `options`."""
         everything = {
             **options,
             **self.address.options,
             "bootstrap.servers": self.address.bootstrap,
-            "error_cb": self._notice,
+            "error_cb": self._record_error,
         }
         try:
             return make(everything, logger=LOGGER)
@@ -128,10 +128,10 @@ class Cluster:
 
     def topic(self) -> Topic:
         """Return the topic's id and partitions."""
-        return self._ask(self._describe)
+        return self._with_retries(self._describe)
 
     def offsets(self, partitions: Iterable[int], *, earliest: bool) -> dict[int, int]:
-        """Return each partition's first offset, or the one behind its last committed message."""
+        """Return each partition's first offset, or the one after its last committed message."""
         spec = ck_admin.OffsetSpec.earliest() if earliest else ck_admin.OffsetSpec.latest()
         wanted = {ck.TopicPartition(self.address.topic, number): spec for number in partitions}
         if not wanted:
@@ -147,15 +147,15 @@ class Cluster:
                 return {place.partition: one.result().offset for place, one in answers.items()}
             except ck.KafkaException as error:
                 if error.args[0].code() == ck.KafkaError._NOENT:
-                    self._describe()  # which says whether the topic is there and permitted
-                    self._admin = None  # a client goes on to know what it once did not find
+                    self._describe()  # raises an error for a missing or forbidden topic
+                    self._admin = None  # the client caches that a partition was unknown
                 raise
 
-        return self._ask(list_offsets)
+        return self._with_retries(list_offsets)
 
     @property
     def _patience(self) -> float:
-        return min(self.timeout, ASK_SECONDS)
+        return min(self.timeout, REQUEST_SECONDS)
 
     def _describe(self) -> Topic:
         names = ck.TopicCollection([self.address.topic])
@@ -164,8 +164,8 @@ class Cluster:
         partitions = sorted(partition.id for partition in topic.partitions)
         return Topic(str(topic.topic_id or ""), tuple(partitions))
 
-    def _ask(self, call: Callable[[], Result]) -> Result:
-        """Return what a call returns, and try again where an error passes by itself."""
+    def _with_retries(self, call: Callable[[], Result]) -> Result:
+        """Return the result of a call; retry after transient errors."""
         end = time.monotonic() + self.timeout
         while True:
             try:
@@ -178,7 +178,7 @@ class Cluster:
             time.sleep(RETRY_SECONDS)
 
     def explained(self, cause: ck.KafkaError) -> ElsinoreError:
-        """Return an error for what the client reports, with what to do about it."""
+        """Return Elsinore's error for an error of the client, with the remedy."""
         code, topic = cause.code(), self.address.topic
         noticed = self._recent()
         if code == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
@@ -195,10 +195,10 @@ class Cluster:
                 "sasl.username and sasl.password"
             )
         elif code in _SSL or noticed.keys() & _SSL:
-            text = f"cannot be reached by TLS ({self._said(cause)}). Check the options ssl.*"
+            text = f"cannot be reached by TLS ({self._reason(cause)}). Check the options ssl.*"
         elif code in _UNREACHABLE:
             text = (
-                f"gives no answer ({self._said(cause)}). Check that a broker runs there, and "
+                f"gives no answer ({self._reason(cause)}). Check that a broker runs there, and "
                 "whether the option security.protocol is that of its listener"
             )
         else:
@@ -210,19 +210,19 @@ class Cluster:
         """Close the connections."""
         self._admin = None
 
-    def _notice(self, error: ck.KafkaError) -> None:
-        """Take an error that one of the client's threads reports."""
-        self._noticed.append((time.monotonic(), error))
+    def _record_error(self, error: ck.KafkaError) -> None:
+        """Store an error that one of the client's threads reports (callback)."""
+        self._errors.append((time.monotonic(), error))
 
     def _recent(self) -> dict[int, ck.KafkaError]:
-        """Return the errors that were noticed lately, by code."""
+        """Return the errors reported recently, by code."""
         if self._admin is not None:
-            self._admin.poll(0)  # hands over what its threads noticed
+            self._admin.poll(0)  # runs the callbacks for errors of its threads
         since = time.monotonic() - 2 * self.timeout
-        return {error.code(): error for at, error in self._noticed if at >= since}
+        return {error.code(): error for at, error in self._errors if at >= since}
 
-    def _said(self, cause: ck.KafkaError) -> str:
-        """Return the most telling of the errors."""
+    def _reason(self, cause: ck.KafkaError) -> str:
+        """Return the message of the most specific error."""
         recent = self._recent()
         for code in (*_SSL, ck.KafkaError._RESOLVE, ck.KafkaError._TRANSPORT):
             if code in recent:

@@ -1,4 +1,4 @@
-"""Reading one range of offsets of one partition into the stream's columns."""
+"""Reading a range of offsets of a Kafka partition into the stream's columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from elsinore.errors import InputError, did_you_mean
 Missing = Literal["fail", "skip"]
 
 PARSED_AT_ONCE = 100_000  # messages
-POLL_SECONDS = 0.05  # a call waits so long where offsets have no message
+POLL_SECONDS = 0.05  # timeout of a poll, also where offsets have no message
 KEY_NOT_UTF_8 = "a key that is not UTF-8"
 METADATA = {
     "kafka_partition": pa.int32(),
@@ -30,10 +30,10 @@ METADATA = {
     "kafka_timestamp": pa.timestamp("us", "UTC"),
     "kafka_key": pa.string(),
 }
-# The queue is short in bytes, since each partition has its own, and never waits for a second when
+# The queue is short in bytes, since each partition has one, and never waits for a second when
 # it is full of small messages.
 CONSUMER = {
-    "group.id": "elsinore",  # which the client asks for; no group is joined
+    "group.id": "elsinore",  # required by the client; no group is joined
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "enable.partition.eof": True,
@@ -47,12 +47,12 @@ CONSUMER = {
 
 
 class Records(Protocol):
-    """Turns the values of messages into rows: `JsonRecords` or `AvroRecords`."""
+    """Parses the values of messages into rows: `JsonRecords` or `AvroRecords`."""
 
     schema: pa.Schema
 
     def parse(self, records: Sequence[bytes]) -> tuple[pa.Table, dict[int, str]]:
-        """Return the good records as a table, and why each of the others is bad, by position."""
+        """Return the valid records as a table, and the reasons for invalid ones by position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ class KafkaSplit:
 
     @property
     def rows(self) -> int:
-        """The number of offsets; those of a compacted topic need not all have a message."""
+        """The number of offsets, at least that of messages (a compacted topic has gaps)."""
         return self.end - self.begin
 
 
 def schema_with(records: Records, metadata: Sequence[str]) -> pa.Schema:
-    """Return the columns of the records and the named ones of METADATA.
+    """Return the columns of the records and the named columns of METADATA.
 
-    Raise InputError for an unknown name, and for one that the records have too.
+    Raise InputError for an unknown name, and for one that is also a column of the records.
     """
     schema = records.schema
     for name in metadata:
@@ -96,8 +96,8 @@ def schema_with(records: Records, metadata: Sequence[str]) -> pa.Schema:
 class KafkaReader:
     """Reads splits of a topic; see `contract.Reader`.
 
-    Each partition has a consumer that goes on where the last split ended and reads ahead; a reader
-    that was pickled has none yet. Messages of aborted transactions are not read.
+    Each partition has a consumer that continues where the last split ended and prefetches; pickling
+    drops the consumers. Messages of aborted transactions are not read.
     """
 
     address: KafkaAddress
@@ -114,9 +114,9 @@ class KafkaReader:
     def read(self, split: KafkaSplit) -> Part:
         """Return the events of a split; see `contract.Reader`.
 
-        Raise InputError where the broker does not answer for `timeout` seconds, where messages of
-        the split do not exist any more (with `missing="skip"` a reject says which), and where a
-        message cannot be read and no rejects are asked for.
+        Raise InputError if the broker does not respond for `timeout` seconds, if messages of the
+        split no longer exist (with `missing="skip"` they become a reject), and if a message cannot
+        be parsed and rejects are not requested.
         """
         client = self._clients.get(split.number)
         if client is None:
@@ -154,7 +154,7 @@ class KafkaReader:
     def _first_kept(
         self, client: PartitionClient, split: KafkaSplit, rejects: list[pa.Table]
     ) -> int:
-        """Return the first offset of a split that still exists; note the others as rejected."""
+        """Return the first offset of a split that still exists; add a reject for those before."""
         low = client.cluster.offsets([split.number], earliest=True)[split.number]
         if low <= split.begin:
             return split.begin
@@ -175,7 +175,7 @@ class KafkaReader:
     def _parsed(
         self, messages: list[ck.Message], values: list[bytes], number: int
     ) -> tuple[pa.Table, pa.Table]:
-        """Return the rows of messages with values, and those that cannot be read as rejects."""
+        """Return the rows of messages with values, and rejects for those that cannot be parsed."""
         table, bad = self.records.parse(values)
         positions = np.delete(np.arange(len(messages)), list(bad))
         if "kafka_key" in self.metadata:
@@ -197,7 +197,7 @@ class KafkaReader:
 
 
 class PartitionClient:
-    """The consumer of one partition, and where it is."""
+    """The consumer of one partition, and its position."""
 
     def __init__(self, address: KafkaAddress, number: int, timeout: float) -> None:
         self.cluster = Cluster(address, timeout=timeout)
@@ -208,9 +208,9 @@ class PartitionClient:
         self._reported_end = -1  # no message that was not received comes before this offset
 
     def messages(self, begin: int, end: int, most: int) -> Iterator[list[ck.Message]]:
-        """Yield the messages with offsets from `begin` to `end` (exclusive), about `most` at once.
+        """Yield the messages with offsets from `begin` to `end` (exclusive) in lists of `most`.
 
-        Offsets without a message (of compacted topics and transactions) are passed over.
+        Offsets without a message (of compacted topics and transactions) are skipped.
         """
         if begin >= end:
             return
@@ -252,7 +252,7 @@ class PartitionClient:
         self.cluster.close()
 
     def _go_to(self, offset: int) -> None:
-        """Have the consumer deliver messages from an offset on."""
+        """Move the consumer to an offset."""
         if self._consumer is None:
             self._consumer = self.cluster.client(ck.Consumer, CONSUMER)
         if self._position != offset:
@@ -263,7 +263,7 @@ class PartitionClient:
         self._position = -1  # until everything was received
 
     def _check_reports(self, received: Sequence[ck.Message], begin: int) -> None:
-        """Note where the client reports the end of the partition; raise the errors it reports."""
+        """Store the end of the partition that the client reports; raise reported errors."""
         for message in received:
             error = message.error()
             if error is None or error.code() == ck.KafkaError.GROUP_AUTHORIZATION_FAILED:
@@ -276,7 +276,7 @@ class PartitionClient:
                 raise self.cluster.explained(error)
 
     def _refuse_silence(self, at: int, end: int) -> None:
-        """Raise InputError where no message arrives though there should be some."""
+        """Raise InputError if no message arrives although the partition has some."""
         high = self.cluster.offsets([self._number], earliest=False)[self._number]
         if high < end:
             raise self._out_of_range(at)
@@ -295,7 +295,7 @@ class PartitionClient:
 def out_of_range(
     address: KafkaAddress, number: int, begin: int, kept: tuple[int, int]
 ) -> InputError:
-    """Return an error for messages that the checkpoint needs and the topic does not have."""
+    """Return the error for messages after the checkpoint that the topic no longer has."""
     place = f"Partition {number} of topic '{address.topic}'"
     low, high = kept
     if begin < low:

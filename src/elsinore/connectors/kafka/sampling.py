@@ -1,4 +1,4 @@
-"""The last messages of a topic, from which a schema is inferred or with which one is compared."""
+"""Sampling the last messages of a topic, to infer or check a schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def sample_messages(
 ) -> list[bytes]:
     """Return the values of up to `most` of the last messages of a topic, without tombstones.
 
-    Each partition contributes the same number. Raise InputError as the source does.
+    Each partition contributes the same number. Raise the InputErrors of the source.
     """
     cluster = Cluster(address, timeout=timeout)
     partitions = cluster.topic().partitions

@@ -1,4 +1,4 @@
-"""Results as messages of a Kafka topic, at least once, with keys to recognize repetitions."""
+"""A sink that sends results to a Kafka topic, at least once, with keys for deduplication."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from elsinore.runtime.outputs import json_cells
 from elsinore.words import count
 
 PRODUCER = {"enable.idempotence": True, "linger.ms": 20}
-BUFFER_SECONDS = 0.05  # a wait for room in the client's queue
+BUFFER_SECONDS = 0.05  # seconds per wait while the client's queue is full
 
 
 class KafkaSink:
@@ -27,15 +27,15 @@ class KafkaSink:
     The key is a JSON array: the query's name, then the row's values in the query's key columns (the
     group and the window). A row of a query without key columns, such as a match, is identified by
     all its values and the number of the batch, as another batch may have a row of equal values.
-    Rows of one batch with equal keys get a number behind, from 1. A batch that is replayed has the
-    same rows, so it sends its messages again with equal keys: a reader keeps one message for each
-    key, as a compacted topic does.
+    Repeated keys within one batch get a number, from 1. A replayed batch has the same rows, so it
+    sends its messages again with equal keys: a reader keeps one message for each key, as a
+    compacted topic does.
 
-    `keys` names the key columns of queries. The headers `query` and `batch` say where a message
-    comes from.
+    `keys` has the key columns of queries. The headers `query` and `batch` identify the origin of a
+    message.
 
-    Raise OutputError where the topic cannot be written; `flush` raises it for messages that were
-    not delivered, and returns when all brokers that must have the messages have them.
+    Raises OutputError if the topic cannot be written; `flush` raises it for messages that were not
+    delivered, and returns when all required brokers have acknowledged the messages.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class KafkaSink:
         self._keys = {} if keys is None else dict(keys)
         self._failed = 0
         self._failure: ck.KafkaError | None = None
-        self._cluster.topic()  # refuses a topic that is not there before anything is computed
+        self._cluster.topic()  # raises an error for a missing topic before anything is computed
         options = PRODUCER | {"message.timeout.ms": int(self._cluster.timeout * 1000)}
         self._producer = self._cluster.client(ck.Producer, options)
 
@@ -69,12 +69,12 @@ class KafkaSink:
             self._send(key, value, headers)
 
     def discard(self, query: str, batch: int) -> None:
-        """Do nothing: messages that were sent stay, and are sent again with equal keys."""
+        """Do nothing: sent messages cannot be removed; they are sent again with equal keys."""
 
     def flush(self) -> None:
         """Wait until all messages are delivered. Raise OutputError if one is not."""
         with self._explaining():
-            self._producer.flush()  # ends: each message has a timeout
+            self._producer.flush()  # terminates, as each message has a timeout
         if self._failure is None:
             return
         failure, failed = self._failure, self._failed
@@ -86,7 +86,7 @@ class KafkaSink:
         )
 
     def close(self) -> None:
-        """Deliver what was sent and close the connections; see `flush`."""
+        """Deliver all messages and close the connections; see `flush`."""
         self.flush()
         self._cluster.close()
 
@@ -98,7 +98,7 @@ class KafkaSink:
                     self._producer.produce(
                         topic, value, key, headers=headers, on_delivery=self._delivered
                     )
-                except BufferError:  # the queue is full: wait for answers
+                except BufferError:  # the queue is full: wait for deliveries
                     self._producer.poll(BUFFER_SECONDS)
                 else:
                     self._producer.poll(0)
@@ -106,7 +106,7 @@ class KafkaSink:
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Raise OutputError for errors of the client, which it may raise within a callback."""
+        """Convert errors of the client, also those raised in callbacks, to OutputError."""
         try:
             yield
         except ck.KafkaException as error:
@@ -152,7 +152,7 @@ def message_keys(
 
 
 def message_values(rows: pa.Table) -> list[bytes]:
-    """Return each row as a JSON object, as files of JSON lines have it.
+    """Return each row as a JSON object, in the format of JSON Lines files.
 
     >>> message_values(pa.table({"district": ["Harbor"], "trips": [3]}))
     [b'{"district": "Harbor", "trips": 3}']

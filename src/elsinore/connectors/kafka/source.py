@@ -1,4 +1,4 @@
-"""A Kafka topic as a source of live events."""
+"""A source of live events: a Kafka topic."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ Start = Literal["earliest", "latest"]
 class KafkaSource:
     """The messages of a topic, as micro-batches.
 
-    `records` turns values into rows (`JsonRecords`, `AvroRecords`); `metadata` names columns of
-    `reading.METADATA` to be added. A new stream starts at the `earliest` message that exists, or
-    behind the `latest`. With `rejects`, messages that cannot be read are among the rejects, else
-    they raise InputError. If messages were deleted before they were read, that is an error, or with
-    `missing="skip"` a reject. A call fails that gets no answer for `timeout` seconds.
+    `records` parses values into rows (`JsonRecords`, `AvroRecords`); `metadata` names columns of
+    `reading.METADATA` to add. A new stream starts at the `earliest` message that exists, or after
+    the `latest`. With `rejects`, messages that cannot be parsed are among the rejects, else they
+    raise InputError. Messages that were deleted before they were read are an error, or with
+    `missing="skip"` a reject. A call fails after `timeout` seconds without a response.
 
     An offset is `{"topic": ID, "next": {"0": 17, ...}}`: the topic's id, and for each partition the
-    offset of the next message. Partitions that are added to the topic are read from their first
-    message on.
+    offset of the next message. New partitions of the topic are read from their first message on.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class KafkaSource:
 
     @property
     def name(self) -> str:
-        """What messages call the source."""
+        """The source's name in messages."""
         return f"'{self._cluster.address}'"
 
     @property
@@ -77,18 +76,18 @@ class KafkaSource:
 
     @property
     def reader(self) -> KafkaReader:
-        """What reads the splits."""
+        """The reader of splits."""
         return self._reader
 
     def first(self) -> Offset:
-        """Return the offset before the first message, or behind the last one that exists."""
+        """Return the offset before the first message, or after the last one that exists."""
         topic = self._cluster.topic()
         return _offset(
             topic, self._cluster.offsets(topic.partitions, earliest=self._start == "earliest")
         )
 
     def available(self) -> Offset:
-        """Return the offset behind the last committed message of each partition."""
+        """Return the offset after the last committed message of each partition."""
         topic = self._cluster.topic()
         return _offset(topic, self._cluster.offsets(topic.partitions, earliest=False))
 
@@ -97,11 +96,11 @@ class KafkaSource:
     ) -> Offset:
         """Return the end of the micro-batch that begins at `start`; see `contract.StreamSource`.
 
-        A limit of rows is divided among the partitions in proportion to what each has, so that
-        their times advance together; each that has messages gets at least one. A partition that is
-        new is noted first and read with the next batch, which keeps replays the same.
+        A limit of rows is divided among the partitions in proportion to their unread messages, so
+        that their times advance together; each partition with messages gets at least one. A new
+        partition is only recorded, and read with the next batch, so that replays are equal.
 
-        Raise InputError where the topic does not have the messages that follow `start`.
+        Raise InputError if the topic does not have the messages after `start`.
         """
         topic = self._cluster.topic()
         begins, ends = _next(start), self._cluster.offsets(topic.partitions, earliest=False)
@@ -115,7 +114,7 @@ class KafkaSource:
         return _offset(topic, {n: begin + admitted[n] for n, begin in begins.items()} | new)
 
     def splits(self, start: Offset, end: Offset) -> Sequence[KafkaSplit]:
-        """Return what is to be read between two offsets: one range for each partition."""
+        """Return the splits between two offsets: one range for each partition."""
         begins = _next(start)
         return [
             KafkaSplit(number, begins[number], stop)
@@ -124,7 +123,7 @@ class KafkaSource:
         ]
 
     def lag(self, start: Offset) -> Mapping[str, int]:
-        """Return for each partition how many offsets are unread."""
+        """Return the number of unread offsets of each partition."""
         begins = _next(start)
         topic = self._cluster.topic()
         ends = self._cluster.offsets(topic.partitions, earliest=False)
@@ -138,7 +137,7 @@ class KafkaSource:
     def _check(
         self, topic: Topic, start: Offset, lows: Mapping[int, int], ends: Mapping[int, int]
     ) -> None:
-        """Raise InputError unless the topic has all messages that follow `start`."""
+        """Raise InputError unless the topic has all messages after `start`."""
         address = self._cluster.address
         if start["topic"] and topic.id and start["topic"] != topic.id:
             raise InputError(
@@ -157,7 +156,7 @@ class KafkaSource:
 
 
 def _shares(unread: Mapping[int, int], most: int | None) -> dict[int, int]:
-    """Return how many messages of each partition are admitted, in proportion to the unread ones.
+    """Divide a limit of messages among partitions in proportion to their unread messages.
 
     >>> _shares({0: 1000, 1: 10, 2: 0}, 100)
     {0: 99, 1: 1, 2: 0}

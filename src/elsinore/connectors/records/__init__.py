@@ -1,4 +1,4 @@
-"""Turning records of live sources into rows of a schema, and schemas as text."""
+"""Parsing records of live sources (JSON, Avro) into rows of a schema, and schemas from text."""
 
 from elsinore.connectors.records.avro_records import AvroRecords
 from elsinore.connectors.records.inference import check_fits, infer_json_schema

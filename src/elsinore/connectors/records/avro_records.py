@@ -1,4 +1,4 @@
-"""Decoding Avro records, of one schema that is given, into Arrow columns."""
+"""Decoding Avro records of one schema into Arrow columns."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ LONGEST_REASON = 200
 
 
 class AvroRecords:
-    r"""Decodes Avro records, which have no header of a file, into the columns of their schema.
+    r"""Decodes Avro records without file headers into the columns of their schema.
 
-    `schema` is the text of an Avro schema: a record, with which all messages were written. With
+    `schema` is the text of an Avro record schema, with which all messages were written. With
     `confluent`, each message begins with the five bytes that a schema registry's serializer adds.
-    Reading takes some microseconds for a record, several times as long as JSON.
+    Decoding takes some microseconds per record, several times as long as JSON.
 
-    Raise InputError for a text that is no schema of a record, and for a type that has no column
-    (a union of several types); SetupError where fastavro is not installed.
+    Raises InputError for text that is not a record schema, and for types without an Arrow type (a
+    union of several types); SetupError if fastavro is not installed.
 
     >>> records = AvroRecords(
     ...     '{"type": "record", "name": "E", "fields": [{"name": "v", "type": "long"}]}'
@@ -57,7 +57,7 @@ class AvroRecords:
             declared = _without_uuids(json.loads(schema))
             self._avro = fastavro.parse_schema(declared)
         except Exception as error:
-            # fastavro raises errors of many kinds, also such as KeyError
+            # fastavro raises errors of many types, even KeyError
             raise InputError(f"The text is not an Avro schema: {_text(error)}.") from error
         if not isinstance(declared, dict) or declared.get("type") != "record":
             raise InputError(
@@ -69,7 +69,7 @@ class AvroRecords:
         self._skipped = CONFLUENT_HEADER if confluent else 0
 
     def parse(self, records: Sequence[bytes]) -> tuple[pa.Table, dict[int, str]]:
-        """Return the good records as a table, and why each of the others is bad, by position."""
+        """Return the valid records as a table, and the reasons for invalid ones by position."""
         read = _fastavro().schemaless_reader
         rows: list[dict[str, Any]] = []
         bad: dict[int, str] = {}
@@ -84,7 +84,7 @@ class AvroRecords:
             except EOFError:
                 bad[position] = "it ends too early"
                 continue
-            except Exception as error:  # whatever bytes of another schema lead to
+            except Exception as error:  # bytes of another schema may cause any error
                 bad[position] = f"it cannot be decoded: {_text(error)}"
                 continue
             left = len(record) - stream.tell()
@@ -97,7 +97,7 @@ class AvroRecords:
     def _table(
         self, rows: list[dict[str, Any]], records: Sequence[bytes], bad: dict[int, str]
     ) -> pa.Table:
-        """Return rows as a table; add to `bad` those with a value that Arrow cannot hold."""
+        """Return rows as a table; add those with a value that Arrow cannot represent to `bad`."""
         try:
             return pa.Table.from_pylist(rows, self.schema)
         except (pa.ArrowException, OverflowError, ValueError):
@@ -123,7 +123,7 @@ def _fastavro() -> Any:
 
 
 def _without_uuids(avro: Any) -> Any:
-    """Return an Avro type with UUIDs as the texts that they are."""
+    """Return an Avro type without the logical type UUID: UUIDs remain text."""
     if isinstance(avro, list):
         return [_without_uuids(part) for part in avro]
     if isinstance(avro, dict):

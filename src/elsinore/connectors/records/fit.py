@@ -1,4 +1,4 @@
-"""Making the columns of a file those of a declared schema, row by row where it is text."""
+"""Casting the columns of a file to a declared schema; invalid text is rejected cell by cell."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_plain_number(kind: pa.DataType) -> bool:
-    """Return whether readers of text find this type without help: a number or a truth value."""
+    """Return whether readers of text formats parse a type themselves: a number or boolean."""
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
     )
 
 
 def check_columns(names: list[str], schema: pa.Schema, where: str) -> None:
-    """Raise InputError where a file lacks a column of the schema."""
+    """Raise InputError if a file lacks a column of the schema."""
     for field in schema:
         if field.name not in names:
             raise InputError(
@@ -39,9 +39,9 @@ def check_columns(names: list[str], schema: pa.Schema, where: str) -> None:
 
 
 def fit_typed(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
-    """Return typed columns with a schema's types, where these hold all values of theirs.
+    """Cast a typed file's columns to a schema whose types represent all of their values.
 
-    Raise InputError for a column that is absent or of another type.
+    Raise InputError for a missing column or an incompatible type.
 
     >>> narrow = pa.table({"v": pa.array([1], pa.int32()), "w": ["x"]})
     >>> print(fit_typed(narrow, pa.schema([("v", pa.int64())]), "'a.parquet'").schema)
@@ -63,7 +63,7 @@ def fit_typed(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
 
 
 def fit_cells(texts: pa.ChunkedArray, field: pa.Field) -> tuple[pa.Array, pa.Array]:
-    """Return text cells as a column of a field's type, and for each bad cell why it is bad.
+    """Parse text cells as a field's type; return the values, and a reason for each invalid cell.
 
     Blanks around a value are ignored unless the column is text.
 
@@ -88,7 +88,7 @@ def fit_cells(texts: pa.ChunkedArray, field: pa.Field) -> tuple[pa.Array, pa.Arr
 
 
 def _timestamps(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return texts as timestamps; times without a zone are in UTC where the type has one."""
+    """Parse texts as timestamps; times without a zone are UTC if the type has a zone."""
     fine = kind.unit == "ns"
     ticks, _ = parse_iso8601(column.cast(pa.string()), 1000 if fine else 1)
     if kind.unit in {"s", "ms"}:
@@ -100,7 +100,7 @@ def _timestamps(column: pa.Array, kind: pa.DataType) -> pa.Array:
 def _by_value(
     column: pa.Array, convert: Callable[[pa.Array], pa.Array], kind: pa.DataType
 ) -> pa.Array:
-    """Return `convert` of a column, null where it fails; distinct values are tried one by one."""
+    """Convert a column by its distinct values, one by one; null for values that fail."""
     try:
         return convert(column)
     except pa.ArrowException:
@@ -132,7 +132,7 @@ def _why(cell: pa.Scalar, kind: pa.DataType) -> str:
 
 
 def _widens(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether each value of a type is one of the wanted type."""
+    """Return whether the type `wanted` represents every value of the type `kind`."""
     types = pa.types
     if types.is_null(kind):
         return True

@@ -1,4 +1,4 @@
-"""The columns of JSON events, inferred from a sample, and whether a schema fits a sample."""
+"""Inferring a schema from a sample of JSON events, and checking a schema with a sample."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ _CHANGED = re.compile(r"Column\(/([^)]*)\) changed from (\w+) to (\w+)")
 
 
 class Parser(Protocol):
-    """What `JsonRecords` and `AvroRecords` have in common."""
+    """The protocol of `JsonRecords` and `AvroRecords`."""
 
     def parse(self, records: Sequence[bytes]) -> tuple[pa.Table, dict[int, str]]:
-        """Return the good records as a table, and why each of the others is bad."""
+        """Return the valid records as a table, and the reasons for invalid ones by position."""
 
 
 def infer_json_schema(
     sample: Sequence[bytes], source: str, warn: Callable[[str], None]
 ) -> pa.Schema:
-    """Return the columns of a sample of JSON objects; records that are none are left out.
+    """Infer the columns of a sample of JSON objects; other records are ignored.
 
-    Texts that are all ISO 8601 become timestamps. A column without any value becomes text, of
-    which `warn` is told. Raise InputError where there is no object, or a column has values of
-    several kinds.
+    Texts that are all ISO 8601 become timestamps. A column without values becomes text, with a
+    warning to `warn`. Raise InputError if there is no object, or a column has mixed types.
 
     >>> print(infer_json_schema([b'{"v": 1}', b'{"v": 2.5, "s": "x"}', b"-"], "t", print))
     v: double
@@ -77,7 +76,7 @@ def infer_json_schema(
 
 
 def check_fits(parser: Parser, sample: Sequence[bytes], source: str) -> None:
-    """Raise InputError where a schema fits no message of a sample, with the first reasons."""
+    """Raise InputError, with the first reasons, if no message of a sample fits a schema."""
     if not sample:
         return
     _, bad = parser.parse(sample)
@@ -95,14 +94,14 @@ def _is_object(record: bytes) -> bool:
     """Return whether a record is one JSON object that is not nested too deeply for Arrow."""
     try:
         parsed = json.loads(record.decode())
-        list(lines_of_pieces(Path("message"), [record], is_array=False))  # refuses deep nesting
+        list(lines_of_pieces(Path("message"), [record], is_array=False))  # limits nesting
         return isinstance(parsed, dict)
     except (InputError, ValueError, RecursionError):
         return False
 
 
 def _with_times(field: pa.Field, column: pa.ChunkedArray) -> pa.Field:
-    """Return a field as one of timestamps where its texts are; Arrow sees whole seconds alone."""
+    """Return a timestamp field if a field's texts are times; Arrow only detects whole seconds."""
     if pa.types.is_string(field.type) and column.null_count < len(column):
         for zone in (None, "UTC"):
             kind = pa.timestamp("us", zone)
@@ -115,7 +114,7 @@ def _with_times(field: pa.Field, column: pa.ChunkedArray) -> pa.Field:
 
 
 def _completed(kind: pa.DataType) -> pa.DataType:
-    """Return a type with text in the place of what no value is known of."""
+    """Return a type with text in place of null types, which have no values in the sample."""
     if pa.types.is_null(kind):
         return pa.string()
     if pa.types.is_list(kind):

@@ -1,13 +1,13 @@
-r"""Parsing many JSON objects at once, and finding the ones that cannot be parsed.
+r"""Parsing JSON objects in bulk, and isolating invalid ones.
 
-pyarrow parses the objects joined by line ends. Whether one of them is accepted depends on it and on
-the schema alone, not on the others: if parsing fails, ever fewer are parsed together until the bad
-ones stand alone.
+pyarrow parses the objects joined by line ends. Its verdict on an object depends only on the object
+and the schema: if parsing fails, the records are divided and parsed again until the invalid ones
+are isolated.
 
 The join is safe because of one check. If each record begins with `{` and ends with `}`, and the
 join parses as exactly as many objects as there are records, then each record is one object: a line
-end cannot stand within a string, and inside an object or array `}` is never followed by `{`, so
-that each record begins outside of all others and holds at least one object.
+end cannot occur within a string, and inside an object or array `}` is never followed by `{`, so
+each record begins outside of all others and contains at least one object.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from elsinore.connectors.records.fit import fit_cells
 from elsinore.errors import InputError
 
 BLOCK_BYTES = 1 << 26  # of text that is parsed at once
-PIECES = 8  # into which records are divided that cannot be parsed together
+PIECES = 8  # into which records are divided if they cannot be parsed together
 NOT_AN_OBJECT = "not one JSON object"
 NOT_UTF_8 = "text that is not UTF-8"
 _BLANKS = b" \t\r\n"
@@ -40,8 +40,8 @@ _ROW = re.compile(r" in row \d+$")
 class JsonRecords:
     """Parses JSON objects into the columns of a schema.
 
-    Fields that the schema does not have are ignored; absent ones are null. Dates are texts such as
-    "2024-01-31", timestamps ISO 8601. Raise InputError for a type that JSON cannot be read as.
+    Fields that are not in the schema are ignored; missing ones are null. Dates are texts such as
+    "2024-01-31", timestamps ISO 8601. Raise InputError for types that cannot be parsed from JSON.
 
     >>> records = JsonRecords(pa.schema([("v", pa.int64())]))
     >>> table, bad = records.parse([b'{"v": 1}', b'{"v": "x"}', b'{"w": 2}'])
@@ -62,7 +62,7 @@ class JsonRecords:
             _check_type(field)
 
     def parse(self, records: Sequence[bytes]) -> tuple[pa.Table, dict[int, str]]:
-        """Return the good records as a table, and why each of the others is bad, by position."""
+        """Return the valid records as a table, and the reasons for invalid ones by position."""
         tables: list[pa.Table] = []
         bad: dict[int, str] = {}
         for first, stop in _blocks(records):
@@ -121,7 +121,7 @@ class JsonRecords:
     def _converted(
         self, table: pa.Table, bad: dict[int, str], count: int
     ) -> tuple[pa.Table, dict[int, str]]:
-        """Convert the columns that were parsed as text; rows with a bad cell become bad."""
+        """Convert the columns that were parsed as text; rows with an invalid cell become bad."""
         reasons = np.full(table.num_rows, None, dtype=object)
         for number in self._as_text:
             field = self.schema.field(number)
@@ -138,7 +138,7 @@ class JsonRecords:
 
 
 class _UnparseableError(Exception):
-    """Why records cannot be parsed together."""
+    """Some of the records that were parsed together are invalid; the message is the reason."""
 
 
 def _blocks(records: Sequence[bytes]) -> list[tuple[int, int]]:

@@ -1,7 +1,7 @@
-"""The columns of events as text: read from what users give, and printed so that it can be given.
+"""Parsing and printing schemas of events as text.
 
-Three forms are read: columns as SQL declares them (`time TIMESTAMP, type STRING, v DOUBLE`), the
-JSON of a Spark schema, and the schema of a Parquet or Arrow file.
+Three forms are parsed: an SQL column list (`time TIMESTAMP, type STRING, v DOUBLE`), the JSON of a
+Spark schema, and the name of a Parquet or Arrow file. Schemas are printed as SQL column lists.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _FORMS = (
 
 
 def read_schema(text: str) -> pa.Schema:
-    """Return the schema that a text declares, or that of the file which the text names.
+    """Return the schema that a text declares, or that of the file that it names.
 
-    Raise InputError, with the forms, where it is neither.
+    Raise InputError, with the accepted forms, for any other text.
 
     >>> print(read_schema("time TIMESTAMP, v ARRAY<INT>"))
     time: timestamp[us, tz=UTC]
@@ -75,7 +75,7 @@ def read_schema(text: str) -> pa.Schema:
 
 
 def schema_text(text: str) -> str:
-    """Return the text of a schema: what the file holds that is named, or the text itself."""
+    """Return the text of a schema: the content of the named file, or the text itself."""
     path = Path(text)
     if "\n" in text or "{" in text or not path.is_file():
         return text
@@ -101,9 +101,9 @@ def parse_schema(text: str) -> pa.Schema:
 
 
 def print_schema(schema: pa.Schema) -> str:
-    """Return a schema as SQL declares columns, for `parse_schema`.
+    """Return a schema as an SQL column list, for `parse_schema`.
 
-    Raise InputError for a type that has no such name.
+    Raise InputError for a type without a name in SQL.
 
     >>> print_schema(pa.schema([("time", pa.timestamp("us", "UTC")), ("count(*)", pa.int64())]))
     'time TIMESTAMP, `count(*)` BIGINT'

@@ -23,13 +23,13 @@ from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.storage import Storage
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-FOOTER_THREADS = 16  # footers are read at once: on object stores it is waiting
+FOOTER_THREADS = 16  # footers are read in parallel, against the latency of object stores
 BATCH_ROWS = 1 << 18
-LARGE_GROUP = 1 << 27  # bytes of a row group that is not read at once, but through:
+LARGE_GROUP = 1 << 27  # bytes of a row group from which it is read through buffers
 BUFFER_BYTES = 1 << 22  # for each column
-# Spark before 3.0 counted days as the old calendars did; only Spark knows how to read those.
+# Spark before 3.0 wrote dates of the hybrid Julian-Gregorian calendar; only Spark converts them.
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-UNSIGNED = pa.decimal128(20, 0)  # what Spark reads whole numbers of 64 bits without a sign as
+UNSIGNED = pa.decimal128(20, 0)  # the type as which Spark reads unsigned 64-bit integers
 HERE = Storage()
 
 
