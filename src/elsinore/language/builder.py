@@ -1,4 +1,4 @@
-"""Queries in Python: the same nodes as from text, without the text.
+"""The builder of queries in Python: methods that create the same nodes as parsed text.
 
     R, T, P = event("Request"), event("Travel"), event("Pickup")
     q1 = (query("q1").match(seq(R, T.plus(), no(P)))
@@ -6,7 +6,7 @@
           .group_by("district").within("30 minutes", slide="5 minutes")
           .select(count().alias("trips"), T.duration.sum(), T.speed.avg()))
 
-`select` comes last: it returns the `Query`, which is checked as it is made.
+`select` comes last: it checks and returns the `Query`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elsinore.language.keywords import AFTER_MATCH, STRATEGIES, after_match_of, 
 from elsinore.language.parts import Length
 from elsinore.language.patterns import EventTerm, PatternTerm, as_pattern
 from elsinore.language.terms import EventReference, Term, as_expression
-from elsinore.language.windows import counted_events, window_of
+from elsinore.language.windows import counted_events, suppression_of, window_of
 from elsinore.model import (
     AfterMatch,
     Call,
@@ -48,27 +48,27 @@ Duration = str | timedelta | int | float  # a number counts seconds
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """Attributes with one value throughout a trend or match: `[driver, rider]`."""
+    """Attributes that are equal in all events of a trend or match: `[driver, rider]`."""
 
     attributes: tuple[str, ...]
 
 
 def event(type: str, variable: str | None = None) -> EventTerm:  # noqa: A002 - the word for it
-    """Return an event of a type; its variable has the type's name unless another is given.
+    """Return an event of a type; its variable is the type's name by default.
 
     >>> event("Travel", "T").node
     Event(type='Travel', variable='T')
     """
-    name_given(type, "event", "the name of a type")
+    check_name(type, "event", "the name of a type")
     if variable is not None:
-        name_given(variable, "event", "the name of a variable")
+        check_name(variable, "event", "the name of a variable")
     return EventTerm(Event(type, type if variable is None else variable))
 
 
 def seq(*parts: PatternTerm | Pattern) -> PatternTerm:
-    """Return the patterns one after another: `SEQ(...)`.
+    """Return the sequence of patterns: `SEQ(...)`.
 
-    Raises QuerySemanticError where there are none.
+    Raises QuerySemanticError without patterns.
     """
     if not parts:
         raise QuerySemanticError('seq needs at least one pattern, such as seq(event("A")).')
@@ -76,7 +76,7 @@ def seq(*parts: PatternTerm | Pattern) -> PatternTerm:
 
 
 def permute(*parts: PatternTerm | Pattern) -> PatternTerm:
-    """Return the patterns one after another in any order: `PERMUTE(...)`, of 2 to 8.
+    """Return the sequences of 2 to 8 patterns in any order: `PERMUTE(...)`.
 
     >>> from elsinore.language import render
     >>> render(permute(event("A"), event("B").plus()).node)
@@ -86,31 +86,31 @@ def permute(*parts: PatternTerm | Pattern) -> PatternTerm:
 
 
 def no(pattern: PatternTerm | Pattern) -> PatternTerm:
-    """Return the pattern that nothing matches `pattern` at this place of a `seq`: `NOT p`."""
+    """Return the negation of a pattern within `seq`: `NOT p`."""
     return PatternTerm(Negation(as_pattern(pattern)))
 
 
 def same(*attributes: str) -> Same:
-    """Return the condition that all events have one value of each attribute."""
+    """Return the condition that all events have equal values of each attribute."""
     for attribute in attributes:
-        name_given(attribute, "same", "names of attributes")
+        check_name(attribute, "same", "names of attributes")
     return Same(attributes)
 
 
 def column(name: str) -> Term:
-    """Return an attribute that the query groups by, for `select`; a string does as well."""
-    name_given(name, "column", "the name of an attribute")
+    """Return an attribute of `group_by` as a column for `select`, which also accepts its name."""
+    check_name(name, "column", "the name of an attribute")
     return Term(Column(name))
 
 
 def parameter(name: str) -> Term:
-    """Return a constant whose value is given when the queries are run, `:name` in their text.
+    """Return a parameter, whose value is set when the queries are run; `:name` in text.
 
     >>> T = event("Travel", "T")
     >>> (T.speed > parameter("limit")).node.right
     Literal(value=None)
     """
-    name_given(name, "parameter", "the name of a parameter")
+    check_name(name, "parameter", "the name of a parameter")
     return Term(Literal(None, parameter=name))
 
 
@@ -138,8 +138,8 @@ def function(
 ) -> Term:
     """Return the call of a function of Spark's SQL over attributes of one event.
 
-    Over `b.all.x` or `b.earlier.x` it may be an aggregate that the user defines. A function of
-    Python, in place of a name, is called for each event (docs/language.md).
+    Over `b.all.x` or `b.earlier.x` it may be a user-defined aggregate. A Python function in place
+    of a name is called for each event (docs/language.md).
 
     >>> from elsinore.language import render
     >>> render(function("substring", event("View", "V").page, 1, 3).node)
@@ -147,8 +147,8 @@ def function(
     """
     called = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
     python = None if isinstance(name, str) else name
-    given = tuple(as_expression(argument) for argument in arguments)
-    return Term(Call(called.upper(), given, function=python))
+    present = tuple(as_expression(argument) for argument in arguments)
+    return Term(Call(called.upper(), present, function=python))
 
 
 def case(*branches: tuple[Term, object], otherwise: object = None) -> Term:
@@ -170,12 +170,12 @@ def match_number() -> Term:
 
 def event_ids(attribute: str = "id") -> Term:
     """Return an attribute of all events of a match, in their order: `EVENT_IDS(id)`."""
-    name_given(attribute, "event_ids", "the name of an attribute")
+    check_name(attribute, "event_ids", "the name of an attribute")
     return Term(Call("EVENT_IDS", (Column(attribute),)))
 
 
 def confidence() -> Term:
-    """Return how probable a match is, where times are uncertain: `CONFIDENCE()`."""
+    """Return the probability of a match with uncertain times: `CONFIDENCE()`."""
     return Term(Call("CONFIDENCE", ()))
 
 
@@ -187,13 +187,13 @@ def query(name: str) -> QueryBuilder:
     >>> found.name, found.window.within
     ('q', 600000000)
     """
-    name_given(name, "query", "a name")
+    check_name(name, "query", "a name")
     return QueryBuilder(name)
 
 
 @dataclass(frozen=True, slots=True)
 class QueryBuilder:
-    """A query in the making. Each method returns a new one; `select` returns the `Query`."""
+    """An immutable builder: each method returns a new one, `select` returns the `Query`."""
 
     name: str
     pattern: Pattern | None = None
@@ -207,10 +207,10 @@ class QueryBuilder:
     options: dict[str, float | int | bool] = field(default_factory=dict)
 
     def from_python(self, target: object, source: str | None = None) -> PythonQuery:
-        """Return the query that is written in Python: one of `elsinore.quantitative`.
+        """Return a query written in Python, with `elsinore.quantitative`.
 
-        `target` may be a function without arguments that returns it. `source` is how a text calls
-        it, `module:attribute`; of a function it is known.
+        `target` is the query or a function without arguments that returns it. `source` is its name
+        in text, `module:attribute`; for a function the default is correct.
 
         >>> import json
         >>> query("q").from_python(json.dumps).source
@@ -226,7 +226,7 @@ class QueryBuilder:
         return replace(self, pattern=as_pattern(pattern))
 
     def where(self, *conditions: Same | Term) -> QueryBuilder:
-        """Add conditions that all must hold; `same(...)` is one of its own."""
+        """Add conditions, all of which must be true; `same(...)` is a condition too."""
         equal = tuple(
             name for part in conditions if isinstance(part, Same) for name in part.attributes
         )
@@ -238,7 +238,7 @@ class QueryBuilder:
     def group_by(self, *attributes: str) -> QueryBuilder:
         """Add attributes to group by."""
         for attribute in attributes:
-            name_given(attribute, "group_by", "names of attributes")
+            check_name(attribute, "group_by", "names of attributes")
         return replace(self, grouping=self.grouping + attributes)
 
     def within(
@@ -249,11 +249,11 @@ class QueryBuilder:
     ) -> QueryBuilder:
         """Set the windows: text such as "30 minutes" or "100 events", a timedelta or a number.
 
-        A number counts in the unit of the events' times, where these are numbers (seconds unless
-        `time_unit` says otherwise); with timestamps a unit must be said. If `origin` names a time
-        zone (in text, or as a datetime with a `ZoneInfo`), lengths are calendar days of it.
+        A number is in the unit of numeric times (`time_unit`, by default seconds); with timestamps
+        a unit is required. If `origin` names a time zone (in text, or as a datetime with a
+        `ZoneInfo`), lengths are calendar days there.
 
-        Raises QuerySyntaxError for a text that is no length of time, QuerySemanticError for one
+        Raises QuerySyntaxError for text that is not a duration, QuerySemanticError for a duration
         that is not positive.
         """
         window = window_of(
@@ -264,7 +264,7 @@ class QueryBuilder:
         return replace(self, window=window)
 
     def strategy(self, strategy: Strategy | str) -> QueryBuilder:
-        """Set how many events may be skipped; QuerySemanticError where there is no such strategy.
+        """Set the selection strategy; raise QuerySemanticError for an unknown one.
 
         >>> query("q").strategy("skip till next match").selection.name
         'NEXT'
@@ -283,10 +283,11 @@ class QueryBuilder:
         return replace(self, selection=selection)
 
     def after_match(self, skip: AfterMatch | str) -> QueryBuilder:
-        """Return one match of those that begin with an event, the longest (NEXT, CONTIGUOUS).
+        """Return only the longest match for each first event (NEXT, CONTIGUOUS).
 
-        skip: "skip to next event" for each first event, "skip past last event" for those after the
-        match returned before. Raises QuerySemanticError for anything else.
+        First events are all events ("skip to next event"), or those after the last event of the
+        previously returned match ("skip past last event"). Raises QuerySemanticError for other
+        values.
 
         >>> query("q").after_match("skip past last event").skip.name
         'LAST_EVENT'
@@ -303,21 +304,18 @@ class QueryBuilder:
         return replace(self, skip=skipped)
 
     def suppress(self, length: Duration) -> QueryBuilder:
-        """Return no match that ends within this time after a returned match of the same key.
+        """Suppress matches that end within this duration after a returned match of the same key.
 
-        Lengths are those of `within`.
+        Durations are those of `within`.
 
         >>> query("q").suppress("1 hour").suppressed.within
         3600000000
         """
         value, bare = _microseconds(length)
-        marked = frozenset({"SUPPRESS"} if bare else ())
-        return replace(
-            self, suppressed=Window.from_microseconds(value, bare=marked, clause="SUPPRESS")
-        )
+        return replace(self, suppressed=suppression_of(Length(value, bare=bare)))
 
     def confidence(self, at_least: float) -> QueryBuilder:
-        """Keep the matches that are at least this probable."""
+        """Keep only matches with at least this probability."""
         return replace(self, options=self.options | {"confidence": float(at_least)})
 
     def collapsed(self) -> QueryBuilder:
@@ -325,17 +323,17 @@ class QueryBuilder:
         return replace(self, options=self.options | {"collapsed": True})
 
     def distinct(self) -> QueryBuilder:
-        """Return equal rows once: `RETURN DISTINCT`."""
+        """Remove duplicate rows: `RETURN DISTINCT`."""
         return replace(self, options=self.options | {"distinct": True})
 
     def limit(self, matches: int) -> QueryBuilder:
-        """Return no more than this many matches."""
+        """Limit the number of returned matches."""
         return replace(self, options=self.options | {"limit": matches})
 
     def select(self, *items: Term | ReturnItem | str) -> Query:
-        """Return the query that returns these columns; a string is an attribute grouped by.
+        """Return the query with these result columns; a string names an attribute of `group_by`.
 
-        Raises QuerySemanticError, or InvalidWorkloadError where it breaks several rules.
+        Raises QuerySemanticError, or InvalidWorkloadError if it breaks several rules.
         """
         if self.pattern is None:
             raise QuerySemanticError(
@@ -359,8 +357,8 @@ class QueryBuilder:
         )
 
 
-def name_given(name: object, function: str, what: str) -> None:
-    """Raise TypeError for what is no text, QuerySemanticError for an empty one."""
+def check_name(name: object, function: str, what: str) -> None:
+    """Raise TypeError if a name is not text, QuerySemanticError if it is empty."""
     if not isinstance(name, str):
         raise TypeError(f"{function} takes {what}, not {kind_of_value(name)}.")
     if not name:
@@ -387,7 +385,7 @@ def _item(item: Term | ReturnItem | str) -> ReturnItem:
 
 
 def _microseconds(length: Duration) -> tuple[Fraction, bool]:
-    """Return a length of time, and whether it is a number without a unit."""
+    """Return a duration in microseconds, and whether it is a number without a unit."""
     if isinstance(length, str):
         return parse_duration(length)
     if isinstance(length, timedelta):
@@ -397,11 +395,11 @@ def _microseconds(length: Duration) -> tuple[Fraction, bool]:
             'A length of time is text such as "30 minutes", a timedelta or a number of seconds; '
             f"not {kind_of_value(length)}."
         )
-    return Fraction(repr(length)) * SECOND, True  # as it is written: 0.1 is a tenth
+    return Fraction(repr(length)) * SECOND, True  # exact decimal: 0.1 is a tenth
 
 
 def _length(length: Duration) -> Length:
-    """Return what stands after WITHIN or SLIDE."""
+    """Return the value of WITHIN or SLIDE: a duration, or a number of events."""
     if isinstance(length, str) and (number := counted_events(length)) is not None:
         return Length(Fraction(number), events=True)
     value, bare = _microseconds(length)

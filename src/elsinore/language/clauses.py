@@ -1,4 +1,4 @@
-"""One clause, pattern or expression: from tokens to nodes, by the grammar in grammar.lark."""
+"""Parsing one clause, pattern or expression from tokens, by the grammar in grammar.lark."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from elsinore.language.recipe import Recipe, recipe_of
 from elsinore.language.transform import ToNodes
 
 TO_NODES = ToNodes()
-MOST_FORMS = 4096  # cached forms of clauses, each a few kB
+CACHED_FORMS = 4096  # cached forms of clauses, each a few kB
 
 
 class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not one that users see
-    """An unexpected token: `index` counts from 0, None means too few tokens."""
+    """An unexpected token, by its index from 0; None means that tokens are missing at the end."""
 
     def __init__(self, index: int | None, expected: frozenset[str]) -> None:
         super().__init__(index, expected)
@@ -27,8 +27,8 @@ class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not o
 def _expected(start: str, before: list[Token]) -> frozenset[str]:
     """Return the token types that may follow `before`.
 
-    This uses a new parser: the one that failed has already reduced for the unexpected token, and
-    returns too few.
+    It uses a new parser: the failed one has already reduced for the unexpected token, and returns
+    too few types.
     """
     parser = grammar().parse_interactive(None, start)
     for token in before:
@@ -37,10 +37,9 @@ def _expected(start: str, before: list[Token]) -> frozenset[str]:
 
 
 def parse_clause(kind: str, body: list[Token]) -> Any:
-    """Return the value of a clause: the result of `ToNodes` for the tokens after its first word.
+    """Parse a clause from the tokens after its keyword; return the value of `ToNodes`.
 
-    Raises UnexpectedInput where the tokens are not in the grammar, QuerySyntaxError where what they
-    say cannot be.
+    Raises UnexpectedInput for tokens that the grammar rejects, QuerySyntaxError for other errors.
     """
     return parse_tokens(start_of(kind), body)
 
@@ -59,9 +58,9 @@ def parse_tokens(start: str, tokens: list[Token]) -> Any:
     return recipe_for(start, tuple([token.type for token in tokens])).follow(tokens)
 
 
-@lru_cache(MOST_FORMS)
+@lru_cache(CACHED_FORMS)
 def recipe_for(start: str, types: tuple[str, ...]) -> Recipe:
-    """Return the recipe that parses tokens of these types under one of the grammar's start rules.
+    """Return the recipe for tokens of these types under one of the grammar's start rules.
 
     Raises UnexpectedInput if the grammar does not derive them.
     """

@@ -1,6 +1,6 @@
-"""Lengths of time and origins of windows, between text and microseconds.
+"""Parsing and printing durations and origins of windows.
 
-A microsecond is the unit of every length here; nanoseconds are fractions of it.
+Durations are in microseconds; nanoseconds are fractions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ UNIT_CHOICES = ("nanoseconds", *(f"{unit}s" for unit in UNITS))
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 PART = re.compile(rf"\s*({NUMBER.pattern})\s*([^\W\d]+)?\s*")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MOST_DIGITS = 400  # no exponent or length of a number needs more; beyond it Fraction gets slow
+MOST_DIGITS = 400  # of a number, and of an exponent; Fraction is slow beyond
 
 
 def is_unit(word: str) -> bool:
@@ -88,10 +88,9 @@ def exact(number: str) -> Fraction:
 
 
 def parse_duration(text: str) -> tuple[Fraction, bool]:
-    """Parse a duration, as after WITHIN; return it in microseconds.
+    """Parse a duration, as after WITHIN; return microseconds, and whether the unit is missing.
 
-    Beside it, whether it is a number without a unit, which counts as seconds. Raises
-    QuerySyntaxError where it is no length of time.
+    A number without a unit is in seconds. Raises QuerySyntaxError for other text.
 
     >>> parse_duration("1 hour 30 min"), parse_duration("0.5")
     ((Fraction(5400000000, 1), False), (Fraction(500000, 1), True))
@@ -116,10 +115,10 @@ def parse_duration(text: str) -> tuple[Fraction, bool]:
 
 
 def parse_origin(text: str) -> tuple[int, str | None]:
-    """Read an ISO timestamp, UTC unless it has an offset or names a time zone.
+    """Parse an ISO timestamp, by default in UTC, with an optional offset or name of a time zone.
 
-    Returns microseconds since the epoch, and the name of the time zone. Raises QuerySyntaxError if
-    the text is no timestamp.
+    Returns microseconds since the epoch, and the name of the time zone. Raises QuerySyntaxError for
+    other text.
 
     >>> parse_origin("1970-01-01T00:00:01"), parse_origin("1970-01-01T01:00:00+01:00")
     ((1000000, None), (0, None))

@@ -1,4 +1,4 @@
-"""What a syntax error says: what stood there, what was expected, in the user's words."""
+"""Messages of syntax errors: the unexpected token, and what was expected, in users' words."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE"} | COMPARING_WORDS
 ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 REPETITIONS = {"PLUS", "STAR", "QMARK", "_LBRACE"}
 NAMES = {"NAME", "QUOTED"}
-SIGNS = {"_LPAR", "_LSQB", "MINUS", "CASE"}  # that begin a value, too
+SIGNS = {"_LPAR", "_LSQB", "MINUS", "CASE"}  # other tokens that begin a value
 PATTERNS = NAMES | {"SEQ", "PERMUTE", "_LPAR"}
 
-# all of these; these go along; the word for them
+# If all token types of the first set are expected, both sets are described by the word.
 GROUPS: tuple[tuple[AbstractSet[str], AbstractSet[str], str], ...] = (
     (PATTERNS | {"_NOT"}, set(), "a pattern"),
     (VALUES | {"_NOT"}, NAMES | SIGNS, "a condition"),
@@ -89,8 +89,8 @@ SINGLE = {
     "TRUE": "TRUE",
     "FALSE": "FALSE",
 }
-TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ"): "<="}
-FOREIGN = {  # words of SQL and of other pattern languages
+REVERSED_SIGNS = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ"): "<="}
+FOREIGN = {  # hints for keywords of SQL and of other pattern languages
     "HAVING": "There is no HAVING: filter the result.",
     "CASE": "CASE is followed by WHEN and a condition: CASE WHEN x = 1 THEN 'one' END.",
     "DISTINCT": "DISTINCT stands after RETURN, and in COUNT(DISTINCT b[].x).",
@@ -114,7 +114,7 @@ COLUMN = "a column such as COUNT(*) or T.speed"
 
 
 def describe(expected: Iterable[str]) -> list[str]:
-    """Return the user's words for token types, several at once where one word covers them.
+    """Return users' words for token types; one word may cover several types.
 
     >>> describe({"NAME", "QUOTED", "SEQ", "PERMUTE", "_LPAR", "_NOT"})
     ['a pattern']
@@ -126,9 +126,9 @@ def describe(expected: Iterable[str]) -> list[str]:
             left -= all_of | with_it
             words.append(word)
     if "an arithmetic operator" in words and "a comparison" in words:
-        words.remove("an arithmetic operator")  # it may be, but hardly ever is what is missing
+        words.remove("an arithmetic operator")  # possible, but rarely the missing token
     if len(left) > 1 or words:
-        left.discard("_DOT")  # a field of a struct may follow any name, and hardly ever is missing
+        left.discard("_DOT")  # a field of a struct may follow any name, but is rarely missing
     order = list(SINGLE)
     single = sorted(left & set(SINGLE), key=order.index)
     return words + [SINGLE[kind] for kind in single]
@@ -144,7 +144,7 @@ def listed(words: list[str]) -> str:
 
 
 def suggestion(word: str, expected: AbstractSet[str], clauses: Iterable[str]) -> str | None:
-    """Return the valid word that `word` is a slip of, if any: a keyword or a unit."""
+    """Return the keyword or unit that `word` probably misspells, or None."""
     choices = [text for text, kind in OPERATOR_WORDS.items() if kind in expected]
     choices += [CLAUSES[kind] for kind in clauses] if END in expected else []
     if "UNIT" in expected and word.lower() in OTHER_UNITS:
@@ -163,10 +163,10 @@ def unexpected(
     before: Token | None = None,
     after: Token | None = None,
 ) -> QuerySyntaxError:
-    """Make the error for a token where only `expected` token types may stand.
+    """Return the error for a token where only the token types `expected` are allowed.
 
-    `clauses` are the clauses that may still follow and `follows` is what ends the query (";");
-    `within` is the clause that the token was read for, `before` and `after` the tokens beside it;
+    `clauses` are the clauses that may still follow, `follows` is the end of the query (";"),
+    `within` the clause that contains the token, `before` and `after` are adjacent tokens.
     """
     words = describe(expected)
     if within == "RETURN":
@@ -176,14 +176,14 @@ def unexpected(
     text = str(token)
     span = Span(token.start_pos or 0, token.end_pos or 0)
     near = suggestion(text, expected, clauses) if token.type in {"NAME", "BY"} else None
-    if before is not None and (before.type, token.type) in TURNED:  # `=>`, or `> =`
-        near = TURNED[before.type, token.type]
+    if before is not None and (before.type, token.type) in REVERSED_SIGNS:  # `=>`, or `> =`
+        near = REVERSED_SIGNS[before.type, token.type]
     if token.type == "_LPAR" and before is not None and "INT" not in expected:
         near = nearest(
             before, ["SEQ"], near_enough=0.6
-        )  # in a pattern only SEQ stands before a parenthesis
+        )  # in a pattern, only SEQ precedes a parenthesis
     hint = f" Did you mean '{near}'?" if near else ""
-    foreign = _of_other_languages(token, before, after, within)
+    foreign = _foreign_syntax_hint(token, before, after, within)
     if token.type == "BAD" and text in CURLY:
         message = (
             f"Text goes in single quotes, 'like this', and names in double ones, not in {text}."
@@ -218,10 +218,10 @@ def unexpected(
     return QuerySyntaxError(message, span=span, choices=(near,) if near else tuple(words))
 
 
-def _of_other_languages(
+def _foreign_syntax_hint(
     token: Token, before: Token | None, after: Token | None, within: str | None
 ) -> str:
-    """Return how what other languages write is written here, "" where it is nothing known."""
+    """Return a hint for syntax of other languages, or ""."""
     for word in (token, before):
         if word is not None and word.type == "NAME" and word.upper() in FOREIGN:
             return f" {FOREIGN[word.upper()]}"
@@ -249,7 +249,7 @@ def _are_names(*tokens: Token | None) -> bool:
 
 
 def strategy_in_a_condition(name: Token) -> QuerySyntaxError | None:
-    """Make the error for a strategy that is written as a function, as SASE has it; None for others.
+    """Return the error for a strategy written as a function, as in SASE; None for other names.
 
     >>> strategy_in_a_condition(Token("NAME", "skip_till_next_match")).message[-36:]
     'write STRATEGY SKIP TILL NEXT MATCH.'
@@ -267,7 +267,7 @@ def strategy_in_a_condition(name: Token) -> QuerySyntaxError | None:
 
 
 def keyword_hint(token: Token) -> str:
-    """Return what to do with a keyword that was meant as a name."""
+    """Return a hint for a keyword that is used as a name."""
     return f" '{token}' is a keyword: to use it as a name, write \"{token}\" in quotes."
 
 

@@ -1,4 +1,4 @@
-"""Names with dots: fields of structs, or attributes of variables."""
+"""Resolving names with dots: fields of structs, or attributes of variables."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def refuse_variables(
 def with_shared_fields(
     expression: Expression, variables: Collection[str], shared: Collection[str]
 ) -> Expression:
-    """Return an expression with `user.id` as an attribute that all events of a match share.
+    """Replace `user.id` in an expression by an attribute that all events of a match share.
 
-    It is one if `user` is not a variable, and `user.id` is in [ ] or GROUP BY.
+    That applies if `user` is not a variable, and `user.id` is in [ ] or GROUP BY.
     """
 
     def put(read: Attribute) -> Expression:

@@ -1,8 +1,8 @@
-"""Forms of queries: queries of the same form differ only in names, and are valid or invalid alike.
+"""Forms of queries: queries of one form differ only in names, so one check is valid for all.
 
-Ten thousand queries of a workload often differ only in the types that they name, and no rule of
-`model.check` depends on the spelling of a type. So a workload's queries are checked once per form,
-and planned once (`elsinore.plan.paths`).
+Large workloads often contain thousands of queries that differ only in the types that they name. No
+rule of `model.check` depends on the spelling of a type, so queries are checked once per form, and
+planned once (`elsinore.plan.paths`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lark import Token
 
-from elsinore.language.clauses import MOST_FORMS
+from elsinore.language.clauses import CACHED_FORMS
 from elsinore.language.keywords import CLAUSES
 from elsinore.language.tokens import name_of
 
@@ -26,10 +26,10 @@ class TextForm(NamedTuple):
 
 
 def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> TextForm:
-    """Return the form of a query's tokens, in which names that only PATTERN has are numbered.
+    """Return the form of a query's tokens, in which names that occur only in PATTERN are numbered.
 
-    types: those of the tokens. All else counts as it is written: a name that another clause has too
-    may be part of a column's name there. The query's own name does not count.
+    `types` are the tokens' types. All other tokens are part of the form: a name that also occurs in
+    another clause may be part of a column's name. The query's name is ignored.
 
     >>> from elsinore.language.tokens import tokenize
     >>> def form(*names):
@@ -51,9 +51,9 @@ def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> TextForm:
     return TextForm((types, other_words, tuple(pattern_names)), tuple(number))
 
 
-@lru_cache(MOST_FORMS)
+@lru_cache(CACHED_FORMS)
 def _places(types: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return the places of names in PATTERN, other tokens but QUERY and its name, of quotes."""
+    """Return the indices of names in PATTERN, of other tokens except `QUERY name`, of quotes."""
     within: list[int] = []
     outside: list[int] = []
     inside = False

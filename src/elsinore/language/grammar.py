@@ -1,8 +1,7 @@
-"""The parser of grammar.lark; its tables are stored in the cache folder.
+"""The parser of grammar.lark, with parse tables stored in the cache folder.
 
-Making the tables takes ten times as long as loading them. They are loaded by `pickle`, so the
-folder is held to what holds for compiled code: `elsinore.cache_folder` reads nothing that others
-could have written.
+Computing the tables takes ten times as long as loading them. They are loaded by `pickle`, so only
+files that no other user could have written are read (`elsinore.cache_folder`).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class _Tokens(Lexer):
 def grammar() -> Lark:
     """Return the parser of clauses, patterns and expressions, with cached tables if possible.
 
-    A cache that cannot be used, or tables that cannot be read, cost the time of making them anew.
+    If the cache is unusable or damaged, the tables are computed.
 
     >>> grammar() is grammar()
     True
@@ -58,11 +57,11 @@ def grammar() -> Lark:
     text = files("elsinore.language").joinpath("grammar.lark").read_text(encoding="utf-8")
     starts = [f"{kind.lower()}_clause" for kind in CLAUSES] + [PATTERN, EXPRESSION]
     path = _path(text, starts)
-    parser = _kept(path) if path else None
+    parser = _cached(path) if path else None
     if parser is None:
         parser = Lark(text, parser="lalr", lexer=_Tokens, propagate_positions=True, start=starts)
         if path:
-            _keep(parser, path)
+            _store(parser, path)
     return parser
 
 
@@ -75,7 +74,7 @@ def _path(text: str, starts: list[str]) -> Path | None:
         return None
 
 
-def _kept(path: Path) -> Lark | None:
+def _cached(path: Path) -> Lark | None:
     try:
         check_folder(path.parent)
         content = read_file(path)
@@ -85,11 +84,11 @@ def _kept(path: Path) -> Lark | None:
         return None
     try:
         return Lark.load(io.BytesIO(content))
-    except Exception:  # damaged bytes fail in any way
+    except Exception:  # damaged bytes raise any error
         return None
 
 
-def _keep(parser: Lark, path: Path) -> None:
+def _store(parser: Lark, path: Path) -> None:
     tables = io.BytesIO()
     parser.save(tables)
     with suppress(UnusableError):

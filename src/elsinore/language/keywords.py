@@ -1,4 +1,4 @@
-"""The words of the language: clauses, reserved words, strategies, and spellings near to them."""
+"""Keywords: clauses, reserved words, strategies, and the nearest keyword to a misspelt word."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ STRATEGIES = {
 
 AFTER_MATCH = {
     "SKIP TO NEXT EVENT": AfterMatch.NEXT_EVENT,
-    "SKIP TO NEXT ROW": AfterMatch.NEXT_EVENT,  # as SQL's MATCH_RECOGNIZE has it
+    "SKIP TO NEXT ROW": AfterMatch.NEXT_EVENT,  # the spelling of SQL's MATCH_RECOGNIZE
     "SKIP PAST LAST EVENT": AfterMatch.LAST_EVENT,
     "SKIP PAST LAST ROW": AfterMatch.LAST_EVENT,
 }
 
-NEAR_ENOUGH = 0.75  # difflib's ratio: one slip in five letters is near, another word is not
+NEAR_ENOUGH = 0.75  # difflib's ratio: about one wrong letter in five
 
 
 def strategy_of(spelling: str) -> Strategy | None:
-    """Return the strategy of a spelling, in any case and with hyphens or underscores.
+    """Return the strategy with a spelling, ignoring case, hyphens and underscores.
 
     >>> strategy_of("skip-till-next_match").value
     'SKIP TILL NEXT MATCH'
@@ -72,7 +72,7 @@ def strategy_of(spelling: str) -> Strategy | None:
 
 
 def after_match_of(spelling: str) -> AfterMatch | None:
-    """Return what follows AFTER MATCH, in any case.
+    """Return the option of AFTER MATCH with a spelling, ignoring case.
 
     >>> after_match_of("skip past last event").name
     'LAST_EVENT'

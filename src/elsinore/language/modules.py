@@ -1,7 +1,7 @@
-"""Python modules that the user names for a workload, and looking up objects in them.
+"""Importing the Python modules that users name for a workload, and looking up objects in them.
 
-A text of queries names objects of Python (`module:attribute`, or an aggregate's class) and never
-runs any: modules are imported only where the user names them, by `--python` or in Python.
+The text of queries can name Python objects (`module:attribute`, or an aggregate's class), but never
+causes an import: modules are imported only if the user names them, by `--python` or in Python.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from types import FunctionType, ModuleType
 from elsinore.errors import QuerySemanticError, SetupError, Span, choices_text, did_you_mean, option
 from elsinore.model.expression import LANGUAGE_FUNCTIONS
 
-PROTOCOL = ("init", "step", "value")  # what makes a class an aggregate
+PROTOCOL = ("init", "step", "value")  # the methods of an aggregate
 
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """The modules in which objects are looked up, by the names that the user passed.
+    """The modules in which objects are looked up, by name.
 
     >>> import json
     >>> Modules.from_arguments([json]).attribute("json:dumps") is json.dumps
@@ -34,7 +34,7 @@ class Modules:
 
     @classmethod
     def from_arguments(cls, arguments: Sequence[str | ModuleType]) -> Modules:
-        """Import modules named by name or file; SetupError if that fails."""
+        """Import modules by name or file; raise SetupError if that fails."""
         by_name: dict[str, ModuleType] = {}
         for item in arguments:
             module = item if isinstance(item, ModuleType) else imported(item)
@@ -46,8 +46,8 @@ class Modules:
     ) -> object:
         """Return the object named by `module:attribute`; attributes may be nested (`m:a.b`).
 
-        Raises QuerySemanticError, at `span` of the query, for a module that was not named and for
-        an attribute that it lacks.
+        Raises QuerySemanticError, at `span` of the query, for a module that the user did not name
+        and for an unknown attribute.
         """
         name, colon, path = reference.partition(":")
         if not colon or not name or not path:
@@ -81,10 +81,7 @@ class Modules:
         return value
 
     def aggregates(self) -> dict[str, type]:
-        """Return the aggregates that the modules define, by the names of their classes.
-
-        They are the classes that have `init`, `step` and `value`, and do not begin with `_`.
-        """
+        """Return the public classes of the modules with methods `init`, `step` and `value`."""
         return {
             name: value
             for module in self.by_name.values()
@@ -95,10 +92,10 @@ class Modules:
         }
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """Return the functions that queries may call, by their names.
+        """Return the functions that queries may call, by name.
 
-        They are those that the modules define, that say what they return, and whose names do not
-        begin with `_` and are not those of the language's own functions.
+        They are the modules' public functions with a return annotation, except those with the name
+        of a built-in function of the language.
         """
         return {
             name: value
@@ -113,24 +110,24 @@ class Modules:
 
 
 def imported(reference: str) -> ModuleType:
-    """Return a module by its name, or by the path of its file; it is run where it was not yet.
+    """Import a module by its name or the path of its file, unless it is already imported.
 
-    Names are looked for in the folder one works in, too. Raises SetupError where there is none,
-    and where running it fails.
+    Names are also searched in the working directory. Raises SetupError if there is no such module
+    or if it fails.
     """
     path = Path(reference)
     is_file = path.suffix == ".py" or len(path.parts) > 1
     name = path.stem if is_file else reference
     try:
         if is_file:
-            return _of_file(path, name)
+            return _import_file(path, name)
         if name in sys.modules:
             return sys.modules[name]
         if _is_missing(name):
             beside = Path(*name.split(".")).with_suffix(".py")
             if not beside.exists():
                 raise SetupError(_missing(reference))
-            return _of_file(beside, name)
+            return _import_file(beside, name)
         return import_module(name)
     except SetupError:
         raise
@@ -154,7 +151,7 @@ def _is_missing(name: str) -> bool:
         return True
 
 
-def _of_file(path: Path, name: str) -> ModuleType:
+def _import_file(path: Path, name: str) -> ModuleType:
     path = path.resolve(strict=True)
     known = sys.modules.get(name)
     if known is not None and getattr(known, "__file__", None) == str(path):

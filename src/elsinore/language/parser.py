@@ -33,8 +33,8 @@ from elsinore.language.parts import (
 )
 from elsinore.language.statements import Clauses, Statement, read_clauses, split_statements
 from elsinore.language.tokens import end_token, name_of, tokenize
-from elsinore.language.windows import window_of
-from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
+from elsinore.language.windows import suppression_of, window_of
+from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Workload
 from elsinore.model import pattern as pt
 from elsinore.model.computed import with_functions
 from elsinore.model.garbage import without_garbage_collection
@@ -45,11 +45,11 @@ from elsinore.model.query import Form, FormInstance
 def parse_workload(
     text: str, name: str = "<query>", functions: Mapping[str, Callable[..., object]] | None = None
 ) -> Workload:
-    """Return the queries of a text; `name` is the text's name in errors, such as its file's name.
+    """Parse the queries of a text; `name` is the text's name in errors, such as its file's name.
 
-    `functions` are those of Python that the queries may call, by their names in upper case.
+    `functions` are Python functions that the queries may call, by their names in upper case.
 
-    All errors of all queries are found in one go: a single one is raised as QuerySyntaxError or
+    The errors of all queries are reported together: a single one is raised as QuerySyntaxError or
     QuerySemanticError, several as InvalidWorkloadError in text order.
 
     >>> workload = parse_workload("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 minutes")
@@ -91,10 +91,10 @@ def parse_workload(
         try:
             workload = Workload(tuple(queries), exact=exact_statements > 0)
         except (QueryError, InvalidWorkloadError) as error:
-            errors.extend(_each(error))
+            errors.extend(_errors_of(error))
     errors = [error.located(source) for error in errors]
     raise_errors(sorted(errors, key=_place))
-    return cast("Workload", workload)  # without an error there is one
+    return cast("Workload", workload)  # set if there is no error
 
 
 def _not_text(value: object) -> str:
@@ -108,9 +108,9 @@ def _not_text(value: object) -> str:
 
 
 def parse_query(text: str, name: str = "<query>") -> Query:
-    """Return the only query of a text; a query without a name is named 'query'.
+    """Parse the only query of a text; a query without a name is named 'query'.
 
-    Raises what `parse_workload` raises, and QuerySyntaxError where the text holds several queries.
+    Raises the errors of `parse_workload`, and QuerySyntaxError for several queries.
 
     >>> parse_query("RETURN COUNT(*) PATTERN Travel+").name
     'query'
@@ -128,7 +128,7 @@ def parse_query(text: str, name: str = "<query>") -> Query:
 
 
 def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:
-    """Return the pattern of a text, written as after PATTERN.
+    """Parse a pattern, as after PATTERN.
 
     Raises QuerySyntaxError.
 
@@ -139,7 +139,7 @@ def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:
 
 
 def parse_expression(text: str, name: str = "<expression>") -> Expression:
-    """Return the expression of a text, written as in WHERE or RETURN.
+    """Parse an expression, as in WHERE or RETURN.
 
     Raises QuerySyntaxError.
 
@@ -174,7 +174,7 @@ def _parse(start: str, text: str, name: str) -> Any:
         raise error.located(source) from None
 
 
-def _each(error: QueryError | InvalidWorkloadError) -> tuple[QueryError, ...]:
+def _errors_of(error: QueryError | InvalidWorkloadError) -> tuple[QueryError, ...]:
     return error.errors if isinstance(error, InvalidWorkloadError) else (error,)
 
 
@@ -191,7 +191,7 @@ def _exact_errors(statement: Statement) -> list[QuerySyntaxError]:
 
 
 def _title(statement: Statement) -> str | None:
-    """Return the name of a query whose clauses may be wrong, for its errors."""
+    """Return the name of a query that may be invalid, for its errors."""
     first, *following = statement.tokens
     if first.type == "QUERY" and following and following[0].type in {"NAME", "QUOTED"}:
         return name_of(following[0])
@@ -206,10 +206,10 @@ def _query(
     *,
     several: bool,
 ) -> Query | None:
-    """Return the query of a statement; None, and its errors in `errors`, where there is none.
+    """Return the query of a statement; if it is invalid, None, and add to `errors`.
 
-    functions: of Python, by name. valid_forms: of the valid queries before it the first of each
-    form, to which its own is added.
+    `functions` are Python functions by name. `valid_forms` has the first valid query of each form;
+    this query is added if its form is new.
     """
     clauses = read_clauses(statement)
     errors.extend(clauses.errors)
@@ -233,14 +233,14 @@ def _query(
     try:
         query = _build(clauses, span, FormInstance(shared, form.names), first, functions)
     except (QueryError, InvalidWorkloadError) as error:
-        errors.extend(_each(error))
+        errors.extend(_errors_of(error))
         return None
     valid_forms.setdefault(form.key, query)
     return query
 
 
 def _python_query(clauses: Clauses, span: Span, errors: list[QueryError]) -> PythonQuery | None:
-    """Return the query that FROM names; it has no clauses beside it."""
+    """Return the query that FROM names, which excludes all other clauses."""
     other_clauses = [kind for kind in clauses.words if kind not in {"QUERY", "FROM"}]
     if other_clauses:
         clause = CLAUSES[other_clauses[0]]
@@ -261,16 +261,10 @@ def _span(statement: Statement) -> Span:
     return span_of(first)
 
 
-def _suppressing(length: Length) -> Window:
-    """Return the window after a match in which no other is returned."""
-    bare = frozenset({"SUPPRESS"} if length.bare else ())
-    return Window.from_microseconds(length.value, bare=bare, span=length.span, clause="SUPPRESS")
-
-
 def _build(
     clauses: Clauses,
     span: Span,
-    alike: FormInstance,
+    form: FormInstance,
     first: Query | None,
     functions: Mapping[str, Callable[..., object]],
 ) -> Query:
@@ -312,12 +306,12 @@ def _build(
         group_by=group_by,
         window=window,
         after_match=values.get("AFTER_MATCH"),
-        suppress=None if suppress is None else _suppressing(suppress),
+        suppress=None if suppress is None else suppression_of(suppress),
         confidence=values.get("CONFIDENCE"),
         collapsed=values.get("COLLAPSED", False),
         limit=values.get("LIMIT"),
         span=span,
         places=places,
         is_valid=first is not None,
-        instance_of=alike,
+        instance_of=form,
     )

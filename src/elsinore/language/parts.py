@@ -1,4 +1,4 @@
-"""Intermediate results of the grammar's rules, from which the model's nodes are built."""
+"""Intermediate results of the grammar's rules, before the model's nodes are created."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_NESTED = 200  # safe for recursive functions over nodes
 
 
 class Named(NamedTuple):
-    """A name and its place; `token` is its token."""
+    """A name and its token."""
 
     text: str
     token: Token
@@ -63,7 +63,7 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A WHERE clause: the attributes in `[ ]`, where the last of these stand, other conjuncts."""
+    """A WHERE clause: the attributes in `[ ]`, the span of the last `[ ]`, other conjuncts."""
 
     equivalence: tuple[str, ...]
     where: tuple[Expression, ...]
@@ -72,7 +72,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A length of time or a time in microseconds, and where it stands; `bare`: without a unit.
+    """A duration or time in microseconds, with its span; `bare` marks a number without a unit.
 
     With `events` it is a number of events. `zone` is the time zone that a time names.
     """
@@ -94,13 +94,13 @@ def depth(root: Node, children: Callable[[Node], tuple[Node, ...]]) -> int:
     level, count = [root], 0
     while level:
         below = (child for node in level for child in children(node))
-        level = list({id(child): child for child in below}.values())  # a shared one once
+        level = list({id(child): child for child in below}.values())  # visit shared nodes once
         count += 1
     return count
 
 
 def checked_pattern(pattern: Pattern) -> Pattern:
-    """Return the pattern; QuerySyntaxError where it is too deep."""
+    """Return the pattern; raise QuerySyntaxError if it is nested too deeply."""
     if depth(pattern, pt.children) > MOST_NESTED:
         raise QuerySyntaxError(
             f"More than {MOST_NESTED} patterns within one another.", span=pattern.span
@@ -109,7 +109,7 @@ def checked_pattern(pattern: Pattern) -> Pattern:
 
 
 def checked(expression: Expression) -> Expression:
-    """Return the expression; QuerySyntaxError where `[attribute]` is in it, or it is too deep."""
+    """Return the expression; raise QuerySyntaxError for `[ ]` in it and for deep nesting."""
     if depth(expression, children) > MOST_NESTED:
         raise QuerySyntaxError(
             f"More than {MOST_NESTED} operators within one another. Where they are ORs of one "
@@ -128,10 +128,10 @@ def checked(expression: Expression) -> Expression:
 
 
 def constant_of(number: Number, sign: int = 1) -> Literal | Duration:
-    """Return a number times a sign as a literal; with units of time, as a length of time.
+    """Return a number times a sign as a literal or, with units of time, as a duration.
 
-    Raises QuerySyntaxError for too many digits, and for lengths of time that are no whole
-    nanoseconds or need more than 64 bits.
+    Raises QuerySyntaxError for too many digits, and for durations that are not whole nanoseconds or
+    exceed 64 bits.
     """
     text, unit = number.parts[0]
     try:

@@ -1,4 +1,4 @@
-"""Patterns in Python: events, combined by repetition, | and &."""
+"""Building patterns in Python: events, combined by repetition, | and &."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from elsinore.model.expression import MOST_POSITIONS
 
 @dataclass(frozen=True, slots=True)
 class PatternTerm:
-    """A pattern that can be repeated and joined to others.
+    """A pattern that can be repeated and combined with others.
 
-    `|` is OR, `&` is AND; several of one kind in a row make one node, as in text.
+    `|` is OR, `&` is AND; consecutive operators of one kind create one node, as in text.
     """
 
     node: Pattern
@@ -35,7 +35,7 @@ class PatternTerm:
         return self.times(0, None)
 
     def optional(self) -> PatternTerm:
-        """Let it be left out: `p?`."""
+        """Make it optional: `p?`."""
         return self.times(0, 1)
 
     def times(self, least: int, most: int | None = -1) -> PatternTerm:
@@ -71,9 +71,9 @@ class PatternTerm:
 class EventTerm(PatternTerm):
     """An event of a pattern, and its variable in conditions and columns.
 
-    `T.speed` is an attribute, and so is `T["odd name"]`, which any name may be given to, even one
-    that is a method here. For match queries `b.current`, `b.previous`, `b.first`, `b.last`, `b.all`
-    and `b.earlier` say which of a Kleene variable's events is meant.
+    `T.speed` is an attribute; `T["odd name"]` also accepts other names and those of methods. For
+    match queries, `b.current`, `b.previous`, `b.first`, `b.last`, `b.all` and `b.earlier` select
+    events of a Kleene variable.
 
     >>> from elsinore.language import render
     >>> from elsinore.language.builder import event
@@ -85,7 +85,7 @@ class EventTerm(PatternTerm):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Term:
-        if name.startswith("__") or name == "node":  # what copying and pickling look for
+        if name.startswith("__") or name == "node":  # copying and pickling look for such names
             raise AttributeError(name)
         return self[name]
 
@@ -144,7 +144,7 @@ class EventTerm(PatternTerm):
     def recent(self, count: int, until: int = 1) -> EventReference:
         """Return the events from `count` to `until` events before the current one.
 
-        `b.recent(3)` is `b[i-3..i-1]`; near the beginning of a match it has those that there are.
+        `b.recent(3)` is `b[i-3..i-1]`; near the beginning of a match it has fewer events.
         """
         if not 1 <= until <= count <= MOST_POSITIONS:
             raise ValueError(
@@ -168,7 +168,7 @@ def _at(variable: str, near: At, far: At, position: int, least: int) -> EventRef
 
 
 def as_pattern(item: object) -> Pattern:
-    """Return the node of a pattern; TypeError for what is none."""
+    """Return the node of a pattern; raise TypeError for other objects."""
     if isinstance(item, PatternTerm):
         return item.node
     if isinstance(item, Pattern):

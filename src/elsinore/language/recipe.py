@@ -1,9 +1,9 @@
-"""How tokens of given types become nodes: read once, followed for all texts of that form.
+"""Cached parses: the sequence of rules that converts tokens of given types to nodes.
 
-The grammar looks at the types of tokens alone, never at their text: `SEQ(Request R, Travel T+)` and
-`SEQ(Login a, Click b+)` have one tree. A workload of ten thousand queries has a few dozen forms of
-clauses, so a form is parsed once, into the order in which its rules make nodes of its tokens, and
-each text of the form only follows it.
+The grammar depends only on the types of tokens, not on their text: `SEQ(Request R, Travel T+)` and
+`SEQ(Login a, Click b+)` have the same tree. A workload of ten thousand queries has a few dozen
+forms of clauses. So each form is parsed once, into a *recipe*, the order in which rules are applied
+to its tokens; other texts of the form only apply the recipe.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from lark import Token, Tree
 
 from elsinore.errors import Span
 
-NOWHERE = Span(0, 0)  # where a rule stands that covers no token
+NOWHERE = Span(0, 0)  # the span of a rule without tokens
 Rule = Callable[[Span, list[Any]], Any]
 
 
 class Step(NamedTuple):
-    """A rule and what it is made of: tokens by their index, or earlier steps as ~index.
+    """A rule and its operands: tokens by their index, or earlier steps as ~index.
 
-    `first` and `last` are the indices of the tokens it covers; None where it covers none.
+    `first` and `last` are the indices of the tokens it covers; None if it covers none.
     """
 
     rule: Rule
@@ -32,13 +32,13 @@ class Step(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """The steps from tokens to a clause's value, each after those it is made of."""
+    """The steps from tokens to a clause's value, in the order of evaluation."""
 
     steps: tuple[Step, ...]
     result: int  # a token by its index, or a step as ~index
 
     def follow(self, tokens: Sequence[Token]) -> Any:
-        """Return the value for tokens of this form; raises what the rules raise."""
+        """Apply the recipe to tokens of its form; raises the errors of the rules."""
         made: list[Any] = []
         for rule, items, first, last in self.steps:
             place = NOWHERE
@@ -49,9 +49,9 @@ class Recipe(NamedTuple):
 
 
 def recipe_of(tree: Tree[Token] | Token, rules: Callable[[str], Rule]) -> Recipe:
-    r"""Return how a tree is made; its tokens stand at their index: `start_pos` 0, 1, 2, ...
+    r"""Return the recipe of a tree, whose tokens have their index as `start_pos`: 0, 1, 2, ...
 
-    rules: gives a rule's function of (place, items) by its name.
+    `rules` returns a rule's function of (place, items) by its name.
 
     >>> from lark import Lark
     >>> parser = Lark('start: "a" B "c"\nB: "b"', parser="lalr", propagate_positions=True)
@@ -60,7 +60,7 @@ def recipe_of(tree: Tree[Token] | Token, rules: Callable[[str], Rule]) -> Recipe
     [((1,), 0, 2)]
     """
     steps: list[Step] = []
-    number: dict[int, int] = {}  # of a subtree, by its identity
+    number: dict[int, int] = {}  # the step of a subtree, by its id
     pending: list[tuple[Tree[Token] | Token, bool]] = [(tree, False)]
     while pending:
         node, inside = pending.pop()

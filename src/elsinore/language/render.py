@@ -1,4 +1,4 @@
-"""From nodes to text: the canonical spelling, which the parser reads back as the same nodes."""
+"""Rendering nodes as canonical text, which parses to equal nodes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ REPETITIONS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
 
 class Level(IntEnum):
-    """How tightly an expression binds; one stands in parentheses where a tighter one must."""
+    """Operator precedence: an operand of lower precedence needs parentheses."""
 
     OR = 1
     AND = 2
@@ -72,7 +72,7 @@ LEVELS = {
 def render(node: Workload | Query | Pattern | Expression) -> str:
     """Return the text of a node; parsing it gives an equal node.
 
-    The one thing that has no text is the number NaN: it is written NULL, as which it counts.
+    NaN has no literal and is rendered as NULL, which is equivalent.
 
     >>> from elsinore.language import parse_expression
     >>> render(parse_expression("not (T.speed<10 or T.x is null)"))
@@ -107,7 +107,7 @@ def column_name(item: ReturnItem) -> str:
 
 
 def render_name(name: str) -> str:
-    """Return a name, in double quotes where it would not be read as a name without.
+    """Return a name, in double quotes if it would not be parsed as a name without.
 
     >>> print(render_name("T"), render_name("odd name"), render_name("limit"))
     T "odd name" "limit"
@@ -116,7 +116,7 @@ def render_name(name: str) -> str:
 
 
 def _source(source: str) -> str:
-    """Return `module:attribute`, each name as it is read.
+    """Return `module:attribute`, with quotes around names that need them.
 
     >>> print(_source("days.of:limit"))
     days.of:"limit"
@@ -190,7 +190,7 @@ def _window(window: Window) -> str:
 
 
 def _pattern(pattern: Pattern, tightest: Level) -> str:
-    """Return the text of a pattern, in parentheses where it binds less tightly than asked."""
+    """Return the text of a pattern, in parentheses if its precedence is below `tightest`."""
     match pattern:
         case Event(kind, variable):
             same = kind == variable
@@ -225,7 +225,7 @@ def _repetition(least: int, most: int | None) -> str:
 
 
 def _expression(node: Expression, tightest: Level, case: Callable[[str], str]) -> str:
-    """Return the text of an expression, in parentheses where it binds less tightly than asked."""
+    """Return the text of an expression, in parentheses if its precedence is below `tightest`."""
     level, text = _levelled(node, case)
     return text if level >= tightest else f"({text})"
 

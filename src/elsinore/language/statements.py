@@ -1,8 +1,8 @@
-"""From tokens to statements, and from a statement to its clauses.
+"""Splitting tokens into statements, and statements into clauses; error recovery.
 
-A text is cut at every `;` and before every QUERY, a statement before every clause's first word.
-Each clause is parsed alone: clauses stand in any order, and one with an error hides no error of
-another. A misspelt clause word is reported, and the clause is read as if it were spelt well.
+A text is split at `;` and before QUERY, a statement before each keyword of a clause. Each clause is
+parsed separately: clauses may have any order, and the errors of all clauses are reported. A
+misspelt keyword is reported, and the clause is parsed as if it were correct.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.clauses import (
-    MOST_FORMS,
+    CACHED_FORMS,
     UnexpectedInput,
     parse_clause,
     recipe_for,
@@ -40,7 +40,7 @@ ONLY_WITHIN = ("SLIDE", "ORIGIN")
 
 @dataclass(slots=True)
 class Statement:
-    """The tokens of a query, and the token that ends it: a `;`, a QUERY or the text's end."""
+    """The tokens of a query, and the token after it: a `;`, a QUERY or the text's end."""
 
     tokens: list[Token]
     end: Token
@@ -53,7 +53,7 @@ class Statement:
 
 @dataclass(slots=True)
 class Clauses:
-    """What was read of a statement: each clause's value, first word and text; what is wrong."""
+    """The parsed clauses of a statement: values, keywords and spans by clause, and errors."""
 
     values: dict[str, Any] = field(default_factory=dict)
     words: dict[str, Token] = field(default_factory=dict)
@@ -62,15 +62,15 @@ class Clauses:
 
 
 def split_statements(tokens: list[Token], end: Token) -> Iterator[Statement]:
-    """Cut tokens at every `;` and before every QUERY; empty statements are left out.
+    """Split tokens at `;` and before QUERY; skip empty statements.
 
-    A QUERY amid a statement counts when a clause follows its name: `SEQ(Query q, Click c)` is no
-    new query.
+    A QUERY within a statement begins a new one only if a clause follows its name: in
+    `SEQ(Query q, Click c)` it is a type.
     """
     first = 0
     types = [token.type for token in tokens]
     for at, kind in enumerate(types):
-        if kind == "_SEMICOLON" or (kind == "QUERY" and _begins(tokens[at + 2 : at + 3])):
+        if kind == "_SEMICOLON" or (kind == "QUERY" and _may_begin_clause(tokens[at + 2 : at + 3])):
             if first < at:
                 yield Statement(tokens[first:at], tokens[at])
             first = at + 1 if kind == "_SEMICOLON" else at
@@ -78,8 +78,8 @@ def split_statements(tokens: list[Token], end: Token) -> Iterator[Statement]:
         yield Statement(tokens[first:], end)
 
 
-def _begins(after_name: list[Token]) -> bool:
-    """Return whether what follows `QUERY name` may be a clause."""
+def _may_begin_clause(after_name: list[Token]) -> bool:
+    """Return whether the token after `QUERY name`, if any, may be the keyword of a clause."""
     if not after_name:
         return True
     first = after_name[0]
@@ -87,18 +87,18 @@ def _begins(after_name: list[Token]) -> bool:
 
 
 def read_clauses(statement: Statement) -> Clauses:
-    """Read the clauses of a statement, as many as can be read.
+    """Parse the clauses of a statement, and collect its syntax errors.
 
-    Every error but those of a query's meaning is found here: text that is in no clause, a clause
-    that cannot be read, one that is given twice, SLIDE or ORIGIN without WITHIN.
+    Errors are text outside of clauses, clauses that cannot be parsed, duplicate clauses, and SLIDE
+    or ORIGIN without WITHIN.
     """
-    return _read_well_formed(statement) or _read_all(statement)
+    return _read_well_formed(statement) or _read_with_errors(statement)
 
 
 def _read_well_formed(statement: Statement) -> Clauses | None:
-    """Read the clauses of a statement that has no error; None where there is one."""
+    """Parse the clauses of a statement without errors; return None if there is an error."""
     tokens, clauses = statement.tokens, Clauses()
-    for start, stop, recipe in _cuts(statement.types):
+    for start, stop, recipe in _clause_ranges(statement.types):
         word = tokens[start]
         kind = word.type
         try:
@@ -110,12 +110,9 @@ def _read_well_formed(statement: Statement) -> Clauses | None:
     return clauses if clauses.words else None
 
 
-@lru_cache(MOST_FORMS)
-def _cuts(types: tuple[str, ...]) -> tuple[tuple[int, int, Recipe], ...]:
-    """Return where the clauses of a statement begin and end, and how each is read.
-
-    There is nothing where there is an error.
-    """
+@lru_cache(CACHED_FORMS)
+def _clause_ranges(types: tuple[str, ...]) -> tuple[tuple[int, int, Recipe], ...]:
+    """Return the start, end and recipe of each clause of a statement; () if there is an error."""
     starts = [at for at, kind in enumerate(types) if kind in CLAUSES]
     kinds = [types[at] for at in starts]
     window_is_whole = "WITHIN" in kinds or not any(kind in kinds for kind in ONLY_WITHIN)
@@ -131,8 +128,8 @@ def _cuts(types: tuple[str, ...]) -> tuple[tuple[int, int, Recipe], ...]:
     return tuple(cuts)
 
 
-def _read_all(statement: Statement) -> Clauses:
-    """Read what can be read of a statement, and tell all that cannot."""
+def _read_with_errors(statement: Statement) -> Clauses:
+    """Parse the clauses of a statement with error recovery; collect all errors."""
     clauses = Clauses()
     tokens = _with_first_word(statement, clauses.errors)
     position = 0
@@ -161,7 +158,7 @@ def _read_all(statement: Statement) -> Clauses:
             misspelt = _misspelt_clause(body, at, may_follow)
             if misspelt is None:
                 clauses.errors.append(
-                    _strategy_called(body[:at])
+                    _strategy_as_function_error(body[:at])
                     or unexpected(
                         [*body, end][at],
                         problem.expected,
@@ -194,7 +191,7 @@ def _read_all(statement: Statement) -> Clauses:
 
 
 def _with_first_word(statement: Statement, errors: list[QuerySyntaxError]) -> list[Token]:
-    """Return the tokens from the first clause on; what stands before it is an error."""
+    """Return the tokens from the first clause on; report an error for tokens before it."""
     tokens = list(statement.tokens)
     first = tokens[0]
     if first.type in CLAUSES:
@@ -220,29 +217,29 @@ def _with_first_word(statement: Statement, errors: list[QuerySyntaxError]) -> li
     return tokens[start:]
 
 
-def _may_follow(given: set[str]) -> list[str]:
-    """Return the clauses that a statement with the `given` ones lacks, in canonical order."""
-    hidden = {"QUERY"} if "WITHIN" in given else {"QUERY", *ONLY_WITHIN}
-    if given - {"QUERY"}:
-        hidden.add("FROM")  # it stands alone
-    return [kind for kind in CLAUSES if kind not in given | hidden]
+def _may_follow(present: set[str]) -> list[str]:
+    """Return the clauses that may be added to those `present`, in canonical order."""
+    hidden = {"QUERY"} if "WITHIN" in present else {"QUERY", *ONLY_WITHIN}
+    if present - {"QUERY"}:
+        hidden.add("FROM")  # it excludes other clauses
+    return [kind for kind in CLAUSES if kind not in present | hidden]
 
 
 def _meant_as_name(tokens: list[Token], at: int, expected: frozenset[str]) -> bool:
-    """Return whether the clause word at `at` was meant as a name, as in `SEQ(Limit l, ...)`.
+    """Return whether the keyword at `at` was meant as a name, as in `SEQ(Limit l, ...)`.
 
-    A name may stand there, and what comes after it is no such clause.
+    That is so if a name is allowed there, and the tokens after it do not parse as the clause.
     """
     if at >= len(tokens) or "NAME" not in expected or tokens[at].type == "GROUP_BY":
         return False
-    if tokens[at].type == "QUERY":  # amid a statement it can be nothing else
+    if tokens[at].type == "QUERY":  # within a statement, QUERY can only be a name
         return True
     stop = next((n for n in range(at + 1, len(tokens)) if tokens[n].type in CLAUSES), len(tokens))
     return not _can_begin(tokens[at].type, tokens[at + 1 : stop])
 
 
 def _can_begin(kind: str, body: list[Token]) -> bool:
-    """Return whether a clause can be read, or at least its first word can."""
+    """Return whether a clause, or at least its first token, can be parsed."""
     try:
         parse_clause(kind, body)
     except UnexpectedInput as problem:
@@ -253,7 +250,7 @@ def _can_begin(kind: str, body: list[Token]) -> bool:
 
 
 def _misspelt_clause(body: list[Token], at: int, may_follow: list[str]) -> tuple[int, str] | None:
-    """Return where the word before or at an unexpected token is a slip of a clause, and which."""
+    """Return the index and clause of a misspelt keyword at or before an unexpected token."""
     for index in (at, at - 1):
         if 0 <= index < len(body) and body[index].type in {"NAME", "GROUP"}:
             kind = nearest_clause(body[index])
@@ -271,8 +268,8 @@ def _misspelt_error(token: Token, kind: str) -> QuerySyntaxError:
     )
 
 
-def _strategy_called(body: list[Token]) -> QuerySyntaxError | None:
-    """Return the error for a strategy among tokens that is called as a function, if any is."""
+def _strategy_as_function_error(body: list[Token]) -> QuerySyntaxError | None:
+    """Return the error for a strategy that is called as a function, or None."""
     for name, bracket in itertools.pairwise(body):
         if name.type == "NAME" and bracket.type == "_LPAR":
             error = strategy_in_a_condition(name)

@@ -1,4 +1,4 @@
-"""Expressions in Python: attributes of events, and what operators and methods make of them."""
+"""Building expressions in Python: attributes of events, with operators and methods."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Value = bool | int | float | str | timedelta | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """An expression under way: comparing, joining and computing make new ones.
+    """An expression; operators and methods return new ones.
 
-    `&`, `|` and `~` are AND, OR and NOT; Python's own `and`, `or` and `not` cannot be had, and
-    neither can `1 < T.x < 5`: they raise TypeError rather than mean something else.
+    `&`, `|` and `~` are AND, OR and NOT. Python's `and`, `or` and `not` cannot be overloaded, nor
+    can `1 < T.x < 5`: they raise TypeError.
 
     >>> from elsinore.language import render
     >>> from elsinore.language.builder import event
@@ -83,15 +83,15 @@ class Term:
         )
 
     def is_null(self) -> Term:
-        """Return whether there is no value."""
+        """Return whether the value is null."""
         return Term(IsNull(self.node))
 
     def is_not_null(self) -> Term:
-        """Return whether there is a value."""
+        """Return whether the value is not null."""
         return Term(Not(IsNull(self.node)))
 
     def is_in(self, choices: Iterable[Value] | Term) -> Term:
-        """Return whether the value is one of these, or in the list that an attribute is.
+        """Return whether the value is one of `choices`, or in a list attribute.
 
         >>> from elsinore.language import render
         >>> from elsinore.language.builder import event
@@ -108,10 +108,10 @@ class Term:
         return Term(reduce(partial(Binary, Operator.OR), equal))
 
     def like(self, pattern: str) -> Term:
-        r"""Return whether a text is like a pattern: `%` is any text, `_` any one character.
+        r"""Return whether a text matches a pattern: `%` is any text, `_` any one character.
 
-        A backslash before `%`, `_` or a backslash takes it as it is. QuerySemanticError where one
-        stands before anything else.
+        A backslash escapes `%`, `_` or a backslash. Raises QuerySemanticError for a backslash
+        before another character.
 
         >>> from elsinore.language import render
         >>> from elsinore.language.builder import event
@@ -127,11 +127,11 @@ class Term:
         return Term(Like(self.node, pattern))
 
     def ilike(self, pattern: str) -> Term:
-        """Return whether a text is like a pattern (see `like`) in any case."""
+        """Return whether a text matches a pattern (see `like`), ignoring case."""
         return self._sql("ILIKE", pattern)
 
     def rlike(self, expression: str) -> Term:
-        r"""Return whether a regular expression of Java is found in a text.
+        r"""Return whether a text contains a match of a regular expression in Java's syntax.
 
         >>> from elsinore.language import render
         >>> from elsinore.language.builder import event
@@ -155,7 +155,7 @@ class Term:
         return self._sql("ELEMENT", index)
 
     def between(self, least: object, most: object) -> Term:
-        """Return whether the value lies between two others, or is one of them."""
+        """Return whether the value is between two others, inclusive."""
         return (self >= least) & (self <= most)
 
     # --- arithmetic -----------------------------------------------------------------------------
@@ -215,43 +215,43 @@ class Term:
         return self._call("SUM")
 
     def avg(self) -> Term:
-        """Return the average, over what `sum` adds up."""
+        """Return the average, over the same values as `sum`."""
         return self._call("AVG")
 
     def min(self) -> Term:
-        """Return the least value, of what `sum` adds up."""
+        """Return the least value, over the same values as `sum`."""
         return self._call("MIN")
 
     def max(self) -> Term:
-        """Return the greatest value, of what `sum` adds up."""
+        """Return the greatest value, over the same values as `sum`."""
         return self._call("MAX")
 
     def count_distinct(self) -> Term:
-        """Return the number of different values of one match: of `b.all.x` or `b.earlier.x`."""
+        """Return the number of distinct values in one match: of `b.all.x` or `b.earlier.x`."""
         return self._call("COUNT_DISTINCT")
 
     def median(self) -> Term:
-        """Return the median of one match: of `b.all.x` or `b.earlier.x`, numbers or text.
+        """Return the median in one match: of `b.all.x` or `b.earlier.x`, numbers or text.
 
-        Of an even number of numbers it is the mean of the two in the middle; of text the lower of
-        the two, so that it is always one of the texts. Nulls are left out.
+        For an even number of values, it is the mean of the two in the middle, or for text the lower
+        one. Nulls are ignored.
         """
         return self._call("MEDIAN")
 
     def variance(self) -> Term:
-        """Return the sample variance, over what `sum` adds up; `var_pop` the population's."""
+        """Return the sample variance, over the same values as `sum`."""
         return self._call("VARIANCE")
 
     def stddev(self) -> Term:
-        """Return the square root of `variance`; `stddev_pop` that of `var_pop`."""
+        """Return the sample standard deviation, the square root of `variance`."""
         return self._call("STDDEV")
 
     def var_pop(self) -> Term:
-        """Return the mean of the squared distances from `avg`."""
+        """Return the population variance, the mean of squared differences from `avg`."""
         return self._call("VAR_POP")
 
     def stddev_pop(self) -> Term:
-        """Return the square root of `var_pop`."""
+        """Return the population standard deviation, the square root of `var_pop`."""
         return self._call("STDDEV_POP")
 
     def alias(self, name: str) -> ReturnItem:
@@ -296,7 +296,7 @@ class EventReference:
 
 
 def as_expression(item: object) -> Expression:
-    """Return the node of a term, or of a Python value; TypeError for anything else."""
+    """Return the node of a term or Python value; raise TypeError for other objects."""
     if isinstance(item, Term):
         return item.node
     if isinstance(item, EventReference):
@@ -306,15 +306,15 @@ def as_expression(item: object) -> Expression:
 
 
 class OwnName(str):
-    """The name of a predicate, which a condition must not take for a column called `name`."""
+    """The name of a predicate; its type distinguishes it from a column called `name`."""
 
     __slots__ = ()
 
 
 def constant_for(value: object) -> Literal | Duration:
-    """Return the constant for a value of Python; a date or a datetime is its text.
+    """Return the constant for a Python value; dates and datetimes become text.
 
-    Raises TypeError for what is no constant.
+    Raises TypeError for other objects.
     """
     if isinstance(value, OwnName):
         raise TypeError(

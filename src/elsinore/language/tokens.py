@@ -1,7 +1,7 @@
-"""From text to tokens: words, numbers, strings and signs, each with its place.
+"""The tokenizer: words, numbers, strings and signs, each with its position.
 
-Words are told apart here and not in the grammar, because whether a word is a keyword depends on
-where it stands: `T.limit` and `[limit]` name an attribute, `LIMIT 10` is a clause.
+Keywords are recognized here and not in the grammar, because that depends on the context: `T.limit`
+and `[limit]` name an attribute, `LIMIT 10` is a clause.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ _new_string = str.__new__
 
 
 def tokenize(text: str) -> list[Token]:
-    """Cut a text into tokens; spaces and comments are left out.
+    """Split a text into tokens; spaces and comments are skipped.
 
-    What cannot be read becomes a token of type BAD, which no rule takes, so that it is reported
-    where it stands.
+    Invalid text becomes a token of type BAD, which no rule accepts, so that it is reported at its
+    position.
 
     >>> [token.type for token in tokenize("WHERE T.limit <= 30 min -- a remark")]
     ['WHERE', 'NAME', '_DOT', 'NAME', 'LE', 'INT', 'UNIT']
@@ -96,9 +96,9 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _read_tokens(text: str, position: int, tokens: list[Token]) -> int:
-    """Read tokens up to the text's end, or to the end of a line that has what is never closed.
+    """Add tokens up to the end of the text, or of a line with an unclosed quote or comment.
 
-    Returns where that is.
+    Returns that position.
     """
     for match in TOKEN.finditer(text, position):
         kind = match.lastgroup
@@ -126,19 +126,19 @@ def _read_tokens(text: str, position: int, tokens: list[Token]) -> int:
 
 
 def _token(kind: str, value: str, start: int, stop: int) -> Token:
-    """Return a token; its own constructor, which takes two calls more, is passed by."""
+    """Return a token; bypasses its constructor for speed."""
     token = _new_string(Token, value)
     token.type, token.start_pos, token.end_pos = kind, start, stop
     return token
 
 
 def renamed(token: Token, kind: str) -> Token:
-    """Return the same text as a token of another type."""
+    """Return a token with another type."""
     return _token(kind, str(token), token.start_pos or 0, token.end_pos or 0)
 
 
 def end_token(text: str) -> Token:
-    """Return a token for the end of a text, at its last visible character's right."""
+    """Return a token for the end of a text, after its last visible character."""
     stop = len(text.rstrip())
     return _token("END", "", stop, stop + 1)
 
@@ -171,9 +171,9 @@ _END_OF_VALUE = frozenset({"NAME", "QUOTED", "_RPAR", "_RSQB", "_NOT", "STRING",
 
 
 def _kind_of_sql_word(word: str, text: str, stop: int, before: list[Token]) -> str:
-    """Return the kind of a word that is SQL's at some places, and a name at all others.
+    """Return the kind of a word that is a keyword of SQL in some contexts and a name in others.
 
-    That is CASE before WHEN, the words of an open CASE, and RLIKE between a value and a text.
+    Keywords are CASE before WHEN, the words of an open CASE, and RLIKE between a value and a text.
     """
     previous = before[-1].type if before else None
     if previous in {"_DOT", "_COLON", "_AS", "QUERY"}:
@@ -189,7 +189,7 @@ def _kind_of_sql_word(word: str, text: str, stop: int, before: list[Token]) -> s
 
 
 def _begins_from(before: list[Token]) -> bool:
-    """Return whether a FROM here is the clause: it comes first, or after `QUERY name`."""
+    """Return whether a FROM here is the clause: it is first, or after `QUERY name`."""
     if not before or before[-1].type == "_SEMICOLON":
         return True
     return len(before) > 1 and before[-2].type == "QUERY"
@@ -206,7 +206,7 @@ def _in_brackets(before: list[Token]) -> bool:
 
 
 def name_of(token: Token) -> str:
-    """Return the name that a NAME or QUOTED token stands for.
+    """Return the name in a NAME or QUOTED token, without quotes.
 
     >>> name_of(tokenize('"odd ""name"')[0])
     'odd "name'

@@ -1,8 +1,8 @@
 # ruff: noqa: D102, ARG002 - a method is what the rule of its name in grammar.lark makes of its items
-"""From parse trees to the model's nodes: one method per rule of the grammar.
+"""Converting parse trees to the model's nodes: one method per rule of the grammar.
 
-Every node gets the span of its text. What the grammar is too coarse to refuse (the inside of
-`b[...]`, names of strategies, odd numbers) is refused here, at its place.
+Every node gets the span of its text. Errors that the grammar does not cover (inside of `b[...]`,
+names of strategies, invalid numbers) are raised here, with their span.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ TWO_QUANTIFIERS = (
 
 
 class ToNodes:
-    """Turns a clause, a pattern or an expression into nodes: a method for each rule."""
+    """Converts a clause, a pattern or an expression to nodes: one method for each rule."""
 
     def rule(self, name: str) -> Callable[[Span, Items[Any]], Any]:
         """Return the method of a rule of the grammar."""
@@ -454,7 +454,7 @@ def _string(token: Token) -> str:
 
 
 def _like_pattern(token: Token) -> str:
-    """Return the pattern of a LIKE; QuerySyntaxError where a backslash stands before a letter."""
+    """Return the pattern of a LIKE; raise QuerySyntaxError for an invalid escape."""
     pattern = _string(token)
     try:
         like_regex(pattern)
@@ -464,7 +464,7 @@ def _like_pattern(token: Token) -> str:
 
 
 def _repeated(pattern: Pattern, quantifiers: Items[Quantifier], span: Span) -> Pattern:
-    """Return a pattern under at most one quantifier; QuerySyntaxError for a second one."""
+    """Return a pattern with at most one quantifier; raise QuerySyntaxError for a second one."""
     if len(quantifiers) > 1:
         raise QuerySyntaxError(TWO_QUANTIFIERS, span=quantifiers[1].span)
     for least, most, _ in quantifiers:
@@ -477,7 +477,7 @@ def _is_bare(number: Number) -> bool:
 
 
 def _positioned(texts: list[str]) -> tuple[Reference | None, int, int]:
-    """Return what the words between [ ] refer to, and positions; None if it is nothing.
+    """Return the reference of the words between [ ], and its positions; None if invalid.
 
     >>> _positioned(["i", "-", "2"]), _positioned(["len"])
     ((<Reference.BACK: '[i-n]'>, 2, 0), (<Reference.LAST: '[LEN]'>, 0, 0))

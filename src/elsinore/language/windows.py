@@ -1,4 +1,4 @@
-"""Windows from what stands after WITHIN, SLIDE and ORIGIN."""
+"""Creating windows from the values of WITHIN, SLIDE, ORIGIN and SUPPRESS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def counted_events(text: str) -> int | None:
 
 
 def window_of(within: Length, slide: Length | None, origin: Length | None) -> Window:
-    """Return the window of three clauses; QuerySemanticError if they do not fit together."""
+    """Return the window of three clauses; raise QuerySemanticError if they are incompatible."""
     given = {"WITHIN": within, "SLIDE": slide, "ORIGIN": origin}
     if within.events or (slide is not None and slide.events):
         return _of_events(within, slide, origin)
@@ -34,6 +34,12 @@ def window_of(within: Length, slide: Length | None, origin: Length | None) -> Wi
         span=_faulty(within, slide, origin).span,
         zone=origin.zone if origin else None,
     )
+
+
+def suppression_of(length: Length) -> Window:
+    """Return the window of SUPPRESS, after a match, in which other matches are dropped."""
+    bare = frozenset({"SUPPRESS"} if length.bare else ())
+    return Window.from_microseconds(length.value, bare=bare, span=length.span, clause="SUPPRESS")
 
 
 def _of_events(within: Length, slide: Length | None, origin: Length | None) -> Window:
@@ -58,7 +64,7 @@ def _of_events(within: Length, slide: Length | None, origin: Length | None) -> W
 
 
 def _faulty(within: Length, slide: Length | None, origin: Length | None) -> Length:
-    """Return the length of a window that is at fault if one is: it is what an error points at."""
+    """Return the invalid length of a window, at which the error points."""
     if within.value <= 0 or within.value > LONGEST:
         return within
     if slide is not None and (slide.value > LONGEST or within.value > MOST_WINDOWS * slide.value):

@@ -1,4 +1,4 @@
-"""Checking a query against the attributes that a stream has, before any event is read."""
+"""Checking a query against the schema of events before any event is read (name binding)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from elsinore.model.types import mistakes
 
 
 def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
-    """Yield what is wrong with a query for events of a schema.
+    """Yield the errors of a query for events of a schema.
 
-    An unknown attribute (with the nearest name there is), an expression without a type
-    (`elsinore.model.types`), a key that is nested.
+    Errors are unknown attributes (with the nearest name), type errors (`elsinore.model.types`), and
+    keys of nested types.
     """
     for name in dict.fromkeys(query.group_by + query.equivalence):
         where = "GROUP BY" if name in query.group_by else "[ ]"

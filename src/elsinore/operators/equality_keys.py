@@ -1,8 +1,7 @@
-"""Equalities between all variables of a pattern as a key: `b.k = a.k` means `[k]` in SEQ(A a, B b).
+"""Rewriting equalities between all variables of a pattern to keys: `b.k = a.k` becomes `[k]`.
 
-Events with different keys then never meet: an engine compares each event with those of its key
-alone, and keys go to different tasks. Where an equality means less than a key, it stays a
-condition.
+An engine then compares an event only with those of its key, and keys are partitioned over tasks.
+An equality that is weaker than a key remains a condition.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _EACH = frozenset({Reference.PLAIN, Reference.CURRENT})
 
 
 def with_equality_keys(query: Query) -> Query:
-    """Return a query with keys in place of the equalities that mean the same.
+    """Replace equalities of a query by equivalent keys.
 
     >>> from elsinore.language import parse_workload
     >>> text = "RETURN COUNT(*) PATTERN SEQ(A a, B+ b) WHERE b.k = a.k AND b.v > 1;"
@@ -42,11 +41,11 @@ def with_equality_keys(query: Query) -> Query:
 
 
 def equality_keys(query: Query) -> Mapping[str, list[Expression]]:
-    """Return the attributes by which a query may be keyed, with the conditions that say so.
+    """Return the attributes that can become keys, each with the conditions that it replaces.
 
-    All events of a match must have equal values: each variable after the first is equal to an
-    earlier one as soon as its event is selected, and so is what NOT forbids. Under CONTIGUOUS and
-    with clauses that work key by key, a key would change the result.
+    Conditions must make an attribute equal in all events of a match: each variable after the first,
+    and those under NOT, equal an earlier one when an event is selected. There are none with
+    CONTIGUOUS and with clauses that work per key, as a key would change the result.
     """
     parts = _parts(query.pattern)
     if parts is None or _depends_on_keys(query):
@@ -67,7 +66,7 @@ def equality_keys(query: Query) -> Mapping[str, list[Expression]]:
 
 
 def _depends_on_keys(query: Query) -> bool:
-    """Return whether a clause, or the strategy, tells keys apart."""
+    """Return whether a clause or the strategy works per key."""
     is_of_events = query.kind in {Kind.TRENDS, Kind.MATCHES}
     if not is_of_events or query.collapsed or query.strategy is Strategy.CONTIGUOUS:
         return True

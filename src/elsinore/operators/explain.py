@@ -1,4 +1,4 @@
-"""Explaining a plan in words, as data and as a picture: common parts, and those of each kind."""
+"""Explaining a plan as text, JSON, Mermaid or SVG: the parts common to all kinds of query."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from elsinore.words import count, listed
 
 
 class RowGroups(NamedTuple):
-    """The numbers of row groups that a pass reads on Spark, and skips by their statistics.
+    """The numbers of row groups that a pass reads and skips on Spark, by their statistics.
 
-    Also why it does not combine events before the shuffle; None if it does.
+    Also the reason why it does not combine events before the shuffle; None if it does.
     """
 
     read: int
@@ -55,9 +55,9 @@ def explain_text(
     row_groups: Sequence[RowGroups] = (),
     sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
-    """Return the plan in words, with statistics of a run over a sample of the events.
+    """Return the plan as text, with statistics of a run over a sample of the events.
 
-    row_groups: those of each pass, if the events are in files that have row groups.
+    `row_groups` are those of each pass, if the events are in files with row groups.
     """
     queries = count(len(plan.workload), "query", "queries")
     operators = count(len(plan.units), "operator", "operators")
@@ -99,7 +99,7 @@ def explain_text(
 
 
 def computed_by_sql(plan: Plan) -> list[str]:
-    """Return the values of single events that SQL computes, as SQL has them."""
+    """Return the SQL expressions over single events in a plan."""
     names = dict.fromkeys(name for unit in plan.units for name in unit.attributes)
     return sorted(str(name) for name in names if isinstance(name, ComputedName))
 

@@ -28,11 +28,11 @@ QUERY = "\0query"  # the extra column of `Kind.finish_family`
 class ResultForm:
     """The form of a query's result: columns, order, limits.
 
-    `schema` has the columns that `Kind.finish` returns, those in `times` as int64 in the unit of
-    the operator's times; drivers convert them to the input's kind of time. `times` maps columns of
-    window bounds to the window, as bounds may fall between the input's times; columns of events'
-    times to None. Rows are sorted by the columns in `order`, nulls last; without any they are not
-    sorted. `distinct`: duplicate rows are removed. At most `limit` rows are returned.
+    `schema` has the columns that `Kind.finish` returns; those in `times` are int64 in ticks, which
+    drivers convert to the input's kind of time. `times` maps columns of window bounds to the
+    window, because bounds may be finer than the input's times, and columns of events' times to
+    None. Rows are sorted by the columns `order`, nulls last; without any they are not sorted. With
+    `distinct`, duplicate rows are removed. At most `limit` rows are returned.
     """
 
     schema: pa.Schema
@@ -76,8 +76,8 @@ class Kind(Protocol):
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return a unit specialized for events with attributes of these types.
 
-        `declared`: the form of results must be known before the run. Raises QueryError where that
-        cannot be.
+        With `declared`, the form of results must be known before the run. Raises QueryError if that
+        is impossible.
         """
         return unit
 
@@ -100,7 +100,7 @@ class Kind(Protocol):
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator whose `save` returned the bytes.
 
-        Raises StateError where the bytes are damaged or of another version or workload.
+        Raises StateError if the bytes are damaged or of another version or workload.
         """
 
     def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
@@ -132,9 +132,9 @@ class Kind(Protocol):
     ) -> pa.Table:
         """Return a query's result from its partial outputs, in any order and pieces.
 
-        `groups` holds the values of the unit's `group_by`, each by group code. Where the kind
-        `adds_up`, all partial outputs of a group are there; else they may come piece by piece, and
-        each piece's result is a part of the whole.
+        `groups` has the values of the unit's `group_by`, each by group code. If the kind `adds_up`,
+        `partials` contains all partial outputs of its groups; else it may be any part of them, and
+        the results of the parts together are the whole.
         """
 
     def after(self, unit: Unit) -> Callable[[Any], Any] | None:
@@ -162,9 +162,8 @@ class Kind(Protocol):
     ) -> pa.Table:
         """Return the results of a family in one table, whose column `QUERY` has the query's place.
 
-        Rows come in the order of queries. `family` may be some of one of `families`, one after
-        another; what `partials` have of others is then left out. A kind that puts no queries
-        together has no need of it.
+        Rows are in the order of queries. `family` is one of `families` or a range of it; partial
+        outputs of other queries are ignored. Kinds with families of single queries do not need it.
         """
         return self.finish(unit, family[0], partials, groups, types)
 
@@ -177,7 +176,7 @@ class Kind(Protocol):
         return 0
 
     def runs_in_threads(self, unit: Unit) -> bool:
-        """Return whether a unit may be spread over threads: its operators are kernels."""
+        """Return whether a unit may be spread over threads: its operators release Python's lock."""
         return False
 
     def keeps_batches(self, unit: Unit) -> bool:
@@ -185,13 +184,13 @@ class Kind(Protocol):
         return True
 
     def panes(self, unit: Unit) -> Panes | str:
-        """Return the panes by which a unit's events are combined, or why they cannot be."""
+        """Return the panes by which a unit's events are combined, or the reason against it."""
         return "the queries need single events"
 
     def windows(self, unit: Unit) -> Sequence[Window] | str:
-        """Return the window of each query where none depends on another; or why some do.
+        """Return each query's window if windows are independent, or the reason why they are not.
 
-        What a partial output tells depends on its window's events alone then, and its column
+        Windows are independent if a partial output depends only on its window's events; its column
         `window` has the window's index.
         """
         return "its results are not of windows"
@@ -211,8 +210,8 @@ class Kind(Protocol):
     ) -> Sequence[int | None]:
         """Return the number of each query's windows that are open at a stream's last event.
 
-        `statistics` are those of the unit's operators; None where they are unknown, as over Spark
-        Connect. The number of a query that needs them is then None.
+        `statistics` are those of the unit's operators; None if unknown, as over Spark Connect. The
+        number of a query that needs them is then None.
         """
         return [1] * len(unit.queries)  # the whole stream
 
@@ -244,7 +243,7 @@ class Kind(Protocol):
         return {}
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
-        """Return the text about a unit for `explain`; `facts`: all facts about it."""
+        """Return the lines about a unit for `explain`; `facts` has all facts about it."""
         types = listed(unit.types) if unit.types else "no type"
         classes = count(facts["classes"], "class", "classes")
         return [
@@ -264,7 +263,7 @@ class Kind(Protocol):
     def summary_lines(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
-        """Return the same in words."""
+        """Return the facts of `summary` as lines of text."""
         return ()
 
     def graph(self, unit: Unit) -> TemplateGraph | None:

@@ -1,7 +1,7 @@
-"""The contract of operators: ordered Arrow batches in, partial outputs out, state that is saved.
+"""The contract of operators: ordered Arrow batches in, partial outputs out, savable state.
 
-Every engine implements this protocol; drivers know an engine only by it and by its entry in the
-registry (`elsinore.operators.kind`).
+Every engine implements this protocol; drivers use an engine only through it and through its kind in
+the registry (`elsinore.operators.kind`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from elsinore.plan import Sharing
 class OperatorOptions:
     """How a driver passes events to an operator, and the user's options.
 
-    `one_slot`: keys come one after another, those of a group together, and never again; memory is
-    then one key's. `ordered`: events of one key and time are in an order of their own; else they
-    are simultaneous. `sharing` says what queries may share; with `record`, statistics keep what was
-    decided, piece by piece.
-    `last_time`: the stream is open, and this is the time of its last event. The operator returns
-    only what `close(last_time)` would have returned, also at the end of a key and in `close()`.
-    None: the stream ends with its last event.
+    With `one_slot`, keys come one after another, those of a group together, and are never repeated;
+    the operator needs memory for one key. With `ordered`, events of one key and time are ordered by
+    their rows; else they are simultaneous. `sharing` limits what queries may share; with `record`,
+    statistics contain each decision.
+
+    `last_time` is the time of the last event of an open stream. The operator then returns only what
+    `close(last_time)` would have returned, also at the end of a key and in `close()`. None: the
+    stream ends with its last event.
     """
 
     one_slot: bool = False
@@ -62,17 +63,15 @@ class Operator(Protocol):
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Process a batch; return final partial outputs.
 
-        until: no event before it comes any more after these; as `close(until)` behind it, and
-        sooner done. Raises InputError where a key's rows are not in time order.
+        `until` says that no event before it will follow; the effect is that of `close(until)` after
+        the batch, but faster. Raises InputError if a key's rows are not in time order.
         """
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Return partial outputs that are final if no event before `until` follows; None: all.
 
-        An event that comes though it is before `until` may be refused as one out of time order.
-
-        Where a kind runs in threads, events that come after all was given out find what they would
-        find in a new operator.
+        A later event before `until` may be refused as out of time order. If a kind runs in threads,
+        an operator after `close(None)` behaves as a new one.
         """
 
     def deadline(self) -> int | None:
@@ -81,15 +80,15 @@ class Operator(Protocol):
     def idle_time(self) -> int | None:
         """Return the time by which `close` releases all state if no further event comes.
 
-        None: there is no state, or time alone does not release it. Drivers that are woken up by
-        timers close operators then, so that keys that never come again take no memory.
+        None: there is no state, or time alone does not release it. Drivers with timers close
+        operators at this time, so that idle keys take no memory.
         """
 
     def open_keys(self) -> NDArray[np.int32] | None:
         """Return the codes of keys that the operator still needs; None: of all keys so far.
 
-        Other codes may be given to other keys, and so may the codes of groups without such a key.
-        Not with `one_slot`.
+        Other codes, and those of groups without such a key, may be reused for other keys. Not
+        called with `one_slot`.
         """
 
     def save(self) -> bytes:
@@ -97,7 +96,7 @@ class Operator(Protocol):
 
     @property
     def open_group(self) -> int:
-        """With `one_slot`, the first group that may still have outputs.
+        """The first group that may still have outputs, with `one_slot`.
 
         -1 if that is the group of the last row, or before the first row.
         """

@@ -13,9 +13,9 @@ from elsinore.arrow import to_numpy
 
 
 def in_order(columns: Sequence[pa.Array]) -> bool:
-    """Return whether rows are known to be sorted by columns, the first column first.
+    """Return whether rows are sorted by columns, the first column first; False if unknown.
 
-    Looking takes much less time than sorting. Of columns with nulls or NaN it is not known.
+    The check takes much less time than sorting. It returns False for columns with nulls or NaN.
 
     >>> in_order([pa.array([1, 1, 2]), pa.array(["a", "b", "a"])])
     True
@@ -33,13 +33,13 @@ def in_order(columns: Sequence[pa.Array]) -> bool:
             else:
                 same = pc.and_(pc.equal(before, after), sure)
                 sure = pc.or_(pc.less(before, after), same)
-        except pa.ArrowNotImplementedError:  # what can be sorted, but not compared
+        except pa.ArrowNotImplementedError:  # types that Arrow can sort, but not compare
             return False
     return pc.all(sure).as_py() is True
 
 
 def ranks(columns: Sequence[pa.Array]) -> tuple[pa.Array, NDArray[np.int32]]:
-    """Return rows in the order of columns, nulls last, and the place of each row in that order.
+    """Return rows sorted by columns, nulls last, and the rank of each row in that order.
 
     >>> rows, places = ranks([pa.array(["b", None, "a"])])
     >>> rows.to_pylist(), places.tolist()

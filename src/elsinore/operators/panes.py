@@ -44,7 +44,7 @@ class Stretches(NamedTuple):
     first: Ints  # [stretch] -> its first row
     last: Ints  # [stretch] -> its last row
     actions: NDArray[np.uint8]  # [stretch, byte]
-    failed: NDArray[np.bool_]  # [run] -> whether its events have to travel uncombined
+    failed: NDArray[np.bool_]  # [run] -> whether its events cannot be combined
 
 
 class Combiner(Protocol):
@@ -53,8 +53,9 @@ class Combiner(Protocol):
     def actions_of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> Stretches:
         """Return the actions of runs, the rows of `batch` from begins[run] to ends[run] - 1.
 
-        A run is of one key and one pane, in time order, and has all events of its moments; it may
-        become several stretches. The batch is one for the operator, without `key` and `group`.
+        A run belongs to one key and one pane, is in time order, and includes all events of its
+        times; it may become several stretches. The batch has the operator's columns without `key`
+        and `group`.
         """
 
 
@@ -64,15 +65,15 @@ class Folder(Protocol):
     def process(
         self, events: pa.RecordBatch, actions: pa.RecordBatch, *, final: bool
     ) -> list[pa.RecordBatch]:
-        """Take events and actions; return what is final already; all, where nothing more comes.
+        """Process events and actions; return final partial outputs, with `final` all that remain.
 
-        Both have `key` and `group`; events are as for the operator, actions have `time` and `last`
-        (of the events they stand for) and `action` (its bytes). Both are in the order in which an
-        operator with `one_slot` gets its events; all that is given later comes after both, but
-        simultaneous events may be cut anywhere.
+        Both have `key` and `group`. Events have the operator's columns; actions have `time` and
+        `last`, the first and last time of their events, and `action`, their bytes. Both are in the
+        order of an operator with `one_slot`, and later calls continue it; simultaneous events may
+        be split between calls.
 
-        Raises CannotFoldError where what an action stands for is not apart from other events in
-        time, or numbers of simultaneous events leave the range of doubles.
+        Raises CannotFoldError if an action overlaps other events in time, or numbers of
+        simultaneous events exceed the range of doubles.
         """
 
 

@@ -88,8 +88,8 @@ def results_of(
     """Return the results of a unit's queries, by place, from all outputs of its operator.
 
     `groups` has the values of the unit's `group_by`, each by group code; `types` are those of the
-    attributes that it carries. Times and rows are as `present` leaves them, which is to do what the
-    forms say. Families of many rows are spread over threads, some queries to each.
+    attributes that it carries. `present` arranges rows and converts times as their forms require.
+    Families with many rows are finished by several `threads`.
     """
     kind = kind_for(unit)
     families = kind.families(unit)

@@ -37,13 +37,13 @@ def plan(
     uncertain: Uncertainty | None = None,
     clock: Clock | None = None,
 ) -> Plan:
-    """Plan a workload; `aggregates` are those that the user defines, by name.
+    """Plan a workload; `aggregates` are user-defined aggregates by name.
 
     `attributes` are those of the events, if known. `uncertain` describes times that are intervals:
-    then all queries must return matches. `clock` counts times.
+    then all queries must return matches. `clock` defines the unit of times.
 
-    Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
-    yet, and what the kinds raise.
+    Raises the errors of all queries together: UnsupportedError if no engine supports a clause, and
+    the errors of the kinds.
 
     >>> from elsinore.language import parse_workload
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;"
@@ -60,7 +60,7 @@ def plan(
     )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}
-    modules: dict[Form | None, str] = {}  # that claim queries of a form
+    modules: dict[Form | None, str] = {}  # of the kinds that claim queries of a form
     for number, query in enumerate(workload):
         if uncertain is not None and query.kind is not QueryKind.MATCHES:
             errors.append(_must_be_certain(query))
@@ -112,7 +112,7 @@ def gathered(plan: Plan, sharing: Sharing, *, record: bool) -> Plan:
 def columns_read(plan: Plan) -> frozenset[str] | None:
     """Return the attributes of events that a plan's units read; None if that is not known yet.
 
-    Of values that SQL computes these are what they are computed of.
+    SQL expressions are replaced by the attributes that they read.
     """
     if not all(kind_in(unit.kind).knows_attributes(unit) for unit in plan.units):
         return None
@@ -163,8 +163,8 @@ def open_windows(
 ) -> dict[str, int | None]:
     """Return the number of each query's windows that are open at an open stream's last event.
 
-    `statistics` has those of each unit's operators, None where they are unknown (see
-    `Kind.open_windows`). Empty if `last_time` is None: the stream is closed, or has no events.
+    `statistics` has those of each unit's operators, None if unknown (see `Kind.open_windows`).
+    Empty if `last_time` is None: the stream is closed, or has no events.
     """
     if last_time is None:
         return {}
@@ -176,7 +176,7 @@ def open_windows(
 
 
 def doubts(plan: Plan, names: frozenset[str] | None = None) -> Iterator[str]:
-    """Yield warnings of queries that hold for any events; only of those in `names`, if given."""
+    """Yield warnings of queries that do not depend on events; only of `names`, if given."""
     for unit in plan.units:
         if names is None or not names.isdisjoint(unit.names):
             for place, text in kind_for(unit).warnings(unit):

@@ -1,10 +1,10 @@
-"""Ranks of doubles, compiled: their bits, as integers in the order of the doubles."""
+"""Compiled ranks of doubles: their bits converted to integers in the same order."""
 
 from __future__ import annotations
 
 import cython
 
-MAGNITUDE = cython.declare(cython.longlong, 2**63 - 1)  # the bits of a double but for its sign ...
+MAGNITUDE = cython.declare(cython.longlong, 2**63 - 1)  # the bits of a double except its sign ...
 INFINITE = cython.declare(cython.longlong, 0x7FF0000000000000)  # ... which exceed these in NaN
 MINUS_ZERO = cython.declare(cython.longlong, -1)  # the rank of -0.0
 

@@ -1,4 +1,4 @@
-"""Ranks: 64-bit integers in the order of the values they stand for.
+"""Ranks: order-preserving encodings of values as 64-bit integers.
 
 MIN and MAX compare ranks, so the same kernel computes exact results for integers beyond 2**53,
 doubles and times.
@@ -15,7 +15,7 @@ from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.operators.rank_bits import rank_bits
 
-MAGNITUDE = np.int64(np.iinfo(np.int64).max)  # the bits of a double but for its sign
+MAGNITUDE = np.int64(np.iinfo(np.int64).max)  # the bits of a double except its sign
 
 _SIGN = np.int64(63)
 _BELOW_ZERO = -1  # the rank of -0.0
@@ -59,7 +59,7 @@ def to_ranks(column: pa.Array, name: str = "one of them") -> pa.Array:
 
 
 def turned(bits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the bits of doubles as integers that keep their order, and those as bits again."""
+    """Convert bits of doubles to integers in the same order; the function is its own inverse."""
     return bits ^ ((bits >> _SIGN) & MAGNITUDE)
 
 

@@ -36,7 +36,7 @@ def kind_in(module: str) -> Kind:
 def module_for(query: Query) -> str:
     """Return the module of the kind that claims a query.
 
-    Raises UnsupportedError where none does.
+    Raises UnsupportedError if none does.
     """
     for module in MODULES:
         if kind_in(module).claims(query):

@@ -1,4 +1,4 @@
-"""A hash table of the slots that keys have, compiled; see `elsinore.operators.slots`."""
+"""A compiled hash table from keys to slots; see `elsinore.operators.slots`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NEVER = cython.declare(cython.longlong, np.iinfo(np.int64).min)
 
 @cython.cclass
 class SlotTable:
-    """The arrays of a table; converting them at each call would take longer than the call.
+    """The arrays of a table as memoryviews, whose conversion takes longer than a call.
 
-    table: slots by open addressing, its length a power of two, -1 for empty entries; key: [slot] ->
-    its key, or -1; last: [slot] -> the time of its key's last event; free, count: the free slots,
-    of which the last is assigned first, and their number.
+    `table` has slots by open addressing, -1 for empty entries; its length is a power of two.
+    `key` is [slot] -> its key, or -1; `last` is [slot] -> the time of its key's last event. `free`
+    has the free slots, of which the last is assigned first, and `count` their number.
     """
 
     table: cython.int[::1]
@@ -47,7 +47,7 @@ def _home(key: cython.longlong, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
 
 
 def fill(table: SlotTable) -> None:
-    """Enter the slots that have a key into an empty table."""
+    """Insert all slots with a key into an empty table."""
     entries: cython.int[::1] = table.table
     key: cython.int[::1] = table.key
     size: cython.Py_ssize_t = entries.shape[0]
@@ -76,7 +76,7 @@ def lend(
     free: cython.int[::1] = table.free
     count: cython.longlong[::1] = table.count
     size: cython.Py_ssize_t = entries.shape[0]
-    before: cython.int = -1  # a key; often many of its events follow one another
+    before: cython.int = -1  # the key of the previous event; keys often repeat
     slot: cython.int = -1  # that key's
     latest: cython.longlong = NEVER  # the time of its last event
     event: cython.Py_ssize_t = begin

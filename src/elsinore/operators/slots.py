@@ -1,7 +1,7 @@
 """Slots: rows of an operator's arrays, assigned to keys while they have open windows.
 
-A stream has ever new keys, of which few are open at a time. An operator whose arrays have a row per
-key assigns rows to keys by a hash table, and releases them.
+A stream always has new keys, of which few are open at a time. An operator whose arrays have a row
+per key assigns rows to keys by a hash table, and reuses them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class KeySlots:
     def _take(self, lent: KeyTable) -> None:
         """Set the arrays of the table."""
         self.lent, self._table = lent, SlotTable(*lent)
-        self._size, self._free = len(lent.key), lent.count.data  # cached: every closing reads them
+        self._size, self._free = len(lent.key), lent.count.data  # cached, as `close` reads them
 
     @property
     def used(self) -> NDArray[np.int64]:

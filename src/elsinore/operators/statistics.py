@@ -1,4 +1,4 @@
-"""Statistics of operators, which drivers add up."""
+"""Statistics of operators, which drivers sum over partitions and threads."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class OperatorStatistics:
     spilled_bytes: int = 0  # of events written to local disk for sorting
 
     def added(self, other: Self) -> Self:
-        """Return what two operators of one unit did together, such as those of two partitions.
+        """Return the sum of the statistics of two operators of one unit, e.g. of two partitions.
 
-        Counts are added. `state_bytes` is the greater one: what a single operator held at most. So
-        is `classes`, as both may have seen the same.
+        `state_bytes` and `classes` are the greater of both: the maximum for a single operator, and
+        both may have seen the same classes.
 
         >>> OperatorStatistics(events=2, state_bytes=80).added(OperatorStatistics(events=3)).events
         5

@@ -1,4 +1,4 @@
-"""Kinds of query whose results are sums by group: a kind only defines what an event adds."""
+"""Base class for kinds of query whose results are sums by group of values per event."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ GROUP = pa.field("group", pa.int32())
 class SummedKind(Kind):
     """A kind whose queries are planned separately, and whose results are sums of events' addends.
 
-    A subclass has a `name`, the columns of its results in `sums`, says which queries it `claims`,
-    and what events add (`addends`). An event counts where its type is in the pattern and all of
-    WHERE hold of it alone. Windows are not for such kinds: state is kept until the end.
+    A subclass defines a `name`, the columns of its results (`sums`), the queries it `claims`, and
+    the `addends` of events. An event counts if its type is in the pattern and it satisfies all
+    conditions of WHERE. Such kinds do not support windows: sums are complete at the end.
     """
 
     sums: ClassVar[Sequence[pa.Field]]
@@ -44,7 +44,7 @@ class SummedKind(Kind):
         return pa.schema([("query", pa.int32()), GROUP, *cls.sums])
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
-        """Plan each query as a unit of its own, whose conditions travel as columns."""
+        """Plan each query as a separate unit, whose conditions are computed as columns."""
         raise_errors(
             [
                 UnsupportedError(
@@ -127,7 +127,7 @@ class SummedKind(Kind):
 
 
 class SumOperator:
-    """Keeps the sums of each group until the end of the stream, which an open one does not have."""
+    """Accumulates the sums of each group until the end of the stream; an open stream has no end."""
 
     def __init__(
         self, kind: SummedKind, unit: Unit, sums: pa.Table, *, is_open: bool = False
@@ -169,11 +169,11 @@ class SumOperator:
         return None
 
     def idle_time(self) -> int | None:
-        """Return None: sums stay until the end."""
+        """Return None: sums are needed until the end."""
         return None
 
     def open_keys(self) -> None:
-        """Return None: sums stay until the end, so all keys are in use."""
+        """Return None: sums are needed until the end, so all keys are in use."""
 
     def save(self) -> bytes:
         """Return the sums as an Arrow stream."""
@@ -186,7 +186,7 @@ def _owner(kind: SummedKind, unit: Unit) -> tuple[str, str]:
 
 
 def added(rows: pa.Table) -> pa.Table:
-    """Return the sums of each group of `rows`, the first column, in the order in which they come.
+    """Return the sums by group, the first column of `rows`, in order of first occurrence.
 
     >>> added(pa.table({"group": [2, 0, 2], "n": [1, 2, 3]})).to_pydict()
     {'group': [2, 0], 'n': [4, 2]}

@@ -1,4 +1,4 @@
-"""Ties: simultaneous events of one key whose types one pattern names.
+"""Ties: simultaneous events of one key whose types are in one pattern.
 
 Neither of two simultaneous events precedes the other, so that they never stand in one trend or
 match as neighbours. That is easily overlooked in data whose times are coarse; runs count such
@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 
 
 class TieTypes:
-    """The types of a unit's events that are in the same pattern, so that their events may tie."""
+    """The types of a unit's events that are in the same pattern, so that they may be tied."""
 
     def __init__(self, unit: Unit) -> None:
         sets = kind_for(unit).tied_types(unit)

@@ -1,4 +1,4 @@
-"""The instructions of conditions between events, and conditions as lists of them.
+"""The instruction set (byte code) of conditions between events.
 
 Values are doubles, null is NaN, truth is 1 and 0. Values that doubles cannot represent exactly
 (integers, times, durations and texts) are 64-bit integers on a second stack, with the least integer
@@ -28,9 +28,9 @@ class Code(IntEnum):
     WHOLE = 2  # push row c of the integers of moment a, register b
     WHOLE_CONSTANT = 3  # push integer constant [a]
     NUMBER = 4  # push number b of the registers at moment a
-    BOUND = 5  # end with true if event register a has no event before
-    UNBOUND = 6  # end with true if it has one
-    BOUND_FINALLY = 7  # end with true if it has none at the end
+    BOUND = 5  # stop with true if event register a was empty before the event
+    UNBOUND = 6  # stop with true if it was not empty
+    BOUND_FINALLY = 7  # stop with true if it is empty at the end
     NOT = 8
     NEGATE = 9
     ABSOLUTE = 10
@@ -80,10 +80,10 @@ class Code(IntEnum):
 
 @dataclass(slots=True)
 class Program:
-    """The code of several conditions: condition n is rows `starts[n]` to before `starts[n + 1]`.
+    """The code of several conditions: condition n is rows `starts[n]` to `starts[n + 1]` - 1.
 
-    `texts` are the integer constants that stand for texts: their place depends on the texts that
-    the events have, so they are put in batch by batch.
+    `texts` are the integer constants for texts: their code depends on the texts of the events, so
+    it is set for each batch.
     """
 
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)

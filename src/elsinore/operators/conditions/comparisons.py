@@ -1,7 +1,8 @@
-"""Conditions that compare an attribute of the selected event with one of an earlier event.
+"""Recognizing conditions that compare an attribute of the selected event with an earlier event's.
 
-`b.v > a.v`, `c.time - b.time <= 5 minutes` and `b.v <= a.v + 5` are such: `current operator other +
-shift`. They are evaluated without the stack machine, and events that fulfil them can be looked up.
+They have the form `current operator other + shift`, such as `b.v > a.v`, `b.v <= a.v + 5` and
+`c.time - b.time <= 5 minutes`. They are evaluated without the stack machine, and indexes find the
+events that satisfy them.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ Row = tuple[int, int, int, int]  # an instruction and its operands
 class Comparison:
     """`current operator other + shift`: rows of integers if `is_whole`, else of doubles.
 
-    The other event is the one in `register` (a place among those of events), or the neighbour.
-    Where the register holds no event, the condition does not apply.
+    The other event is the one in `register` (an index of event registers), or the previous event.
+    If the register is empty, the condition is true.
     """
 
     operator: int  # Code.LT to Code.NE
@@ -118,7 +119,7 @@ def _of_wholes(program: Program, rows: Sequence[Row]) -> Comparison | None:
 def _of_doubles(program: Program, rows: Sequence[Row]) -> Comparison | None:
     """Return a comparison of doubles, of which the earlier one may be shifted.
 
-    Sums of doubles are rounded, so they are taken as they are written.
+    Sums of doubles are rounded, so the order of operations must not change.
     """
     codes = [row[0] for row in rows]
     if codes[-1] not in _TURNED:

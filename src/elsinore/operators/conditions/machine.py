@@ -1,6 +1,6 @@
-"""Conditions between events, evaluated by a small stack machine (`elsinore.operators.conditions`).
+"""A stack machine that evaluates conditions between events (`elsinore.operators.conditions`).
 
-Doubles and integers have a stack each. Truth is 1, falsehood 0, and what is unknown is NaN.
+Doubles and integers have separate stacks. True is 1, false 0, and unknown NaN.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def comparison_holds(
     if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
         return False
     shift: cython.longlong = conditions.conditions[number].shift
-    if shift > 0 and right > GREATEST - shift:  # beyond all integers
+    if shift > 0 and right > GREATEST - shift:  # overflow
         left, right = 0, 1
     elif shift < 0 and right < -GREATEST - shift:
         left, right = 1, 0
@@ -400,7 +400,7 @@ def compare_wholes(op: cython.int, one: cython.longlong, other: cython.longlong)
 @cython.nogil
 @cython.exceptval(check=False)
 def beyond(conditions: Conditions) -> cython.longlong:
-    """Note that an integer was beyond 64 bits; return null."""
+    """Record an overflow of 64-bit integers; return null."""
     conditions.has_overflown = 1
     return NULL
 
@@ -409,7 +409,7 @@ def beyond(conditions: Conditions) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 def absolute(value: cython.longlong) -> cython.longlong:
-    """Return an integer without its sign."""
+    """Return the absolute value of an integer."""
     return -value if value < 0 else value
 
 
@@ -420,7 +420,7 @@ def whole_unary(conditions: Conditions, op: cython.int, value: cython.longlong) 
     """Return the value of an operator of one integer."""
     if value == NULL:
         return value
-    if op == Code.UNSIGNED:  # the code of an integer without a sign, as the integer
+    if op == Code.UNSIGNED:  # convert the code of an unsigned integer
         if value > 0:
             return beyond(conditions)
         return (value - 1) ^ NULL
@@ -435,7 +435,7 @@ def computed(
 ) -> cython.longlong:
     """Return a sum, difference, product, remainder or rounded quotient of two integers.
 
-    A division by 0 is null, and so is what 64 bits do not hold (`beyond`).
+    Division by 0 and overflow of 64 bits (`beyond`) return null.
     """
     if one == NULL or other == NULL:  # noqa: PLR1714 - compiled
         return NULL

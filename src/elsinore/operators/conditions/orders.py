@@ -1,4 +1,4 @@
-"""What values of conditions are compared with one another, and what stands for them."""
+"""Orders of values: groups of mutually comparable kinds, and their integer representation."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ NULL = -LIMIT  # of integers
 
 
 class Order(Enum):
-    """What values are compared with one another."""
+    """A group of mutually comparable kinds of values."""
 
-    WHOLE = auto()  # integers of at most 64 bits, the sign among them
-    UNSIGNED = auto()  # those of 64 bits without a sign
+    WHOLE = auto()  # signed integers of at most 64 bits
+    UNSIGNED = auto()  # unsigned 64-bit integers
     NUMBER = auto()  # other numbers, as doubles
     TRUTH = auto()
     TEXT = auto()
     TIME = auto()
-    LENGTH = auto()  # lengths of time
-    NONE = auto()  # null or not, and nothing else
-    NULL = auto()  # the constant NULL, which goes with anything
-
-
-KINDS = {  # of values in each order, as `elsinore.model.types` knows them
+    LENGTH = auto()  # durations
+    NONE = auto()  # values that are only tested for null
+    NULL = auto()  # the constant NULL, comparable with any value
+KINDS = {  # of values in each order, see `elsinore.model.types`
     Order.WHOLE: AttributeKind.INTEGER,
     Order.UNSIGNED: AttributeKind.INTEGER,
     Order.NUMBER: AttributeKind.NUMBER,
@@ -37,7 +35,7 @@ KINDS = {  # of values in each order, as `elsinore.model.types` knows them
 
 
 def code_of_unsigned(value: int) -> int:
-    """Return the code of a whole number from 0 up to 2**64 - 2 among those without a sign.
+    """Return the signed 64-bit code of an unsigned integer from 0 to 2**64 - 2.
 
     >>> code_of_unsigned(2**63)
     1
