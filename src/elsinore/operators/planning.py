@@ -139,15 +139,15 @@ def _must_have_length(query: Query) -> QueryError:
 
 
 def bind(workload: Workload, schema: Schema) -> None:
-    """Check that every attribute a workload reads is there and fits its use.
+    """Check a workload against a schema: attributes exist and have types that fit their use.
 
-    Raises all errors found: an unknown attribute (with the nearest name there is), a sum of
-    something that is no number, a comparison of a number with text, a key that is nested.
+    Raises all errors together: unknown attributes (with the nearest name), sums of values that are
+    not numbers, comparisons of numbers with text, keys of nested types.
     """
     if schema in workload.fitting:
         return
     errors: list[QueryError] = []
-    fitting: set[Form] = set()  # of queries without errors: all of a form read the same attributes
+    fitting: set[Form] = set()  # forms without errors; queries of a form read equal attributes
     for query in workload:
         if query.form_instance is None or query.form_instance.form not in fitting:
             query_errors = list(kind_in(module_for(query)).check(query, schema))

@@ -142,12 +142,12 @@ class SumOperator:
         return self.sums.column("group")[0].as_py() if self.sums.num_rows else -1
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Add the addends of events that fulfil the conditions; nothing is final before the end."""
+        """Add the addends of events that satisfy the conditions; return nothing before the end."""
         del until
         counts = pc.greater_equal(batch.column("class"), to_scalar(0))
         for column in self._unit.columns:
             counts = pc.and_kleene(counts, batch.column(column.name).cast(pa.bool_()))
-        events = batch.filter(counts)  # where a condition is null, none
+        events = batch.filter(counts)  # null excludes an event
         self.statistics.events += batch.num_rows
         self.statistics.matched += events.num_rows
         columns = [events.column("group"), *self._kind.addends(self._unit, events)]

@@ -22,6 +22,8 @@ class Order(Enum):
     LENGTH = auto()  # durations
     NONE = auto()  # values that are only tested for null
     NULL = auto()  # the constant NULL, comparable with any value
+
+
 KINDS = {  # of values in each order, see `elsinore.model.types`
     Order.WHOLE: AttributeKind.INTEGER,
     Order.UNSIGNED: AttributeKind.INTEGER,

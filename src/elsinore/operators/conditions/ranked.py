@@ -1,4 +1,4 @@
-"""Integers for texts or numbers that keep their order, whatever values come later."""
+"""Order-preserving integer codes of texts or numbers, extensible by later values."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-STEP = 2**32  # between neighbours at first
-HIGHEST = 2**62  # of codes, and -HIGHEST the lowest
-FEW = 64  # values put between others one by one
+STEP = 2**32  # between adjacent codes after numbering
+HIGHEST = 2**62  # codes are between -HIGHEST and HIGHEST
+FEW = 64  # new values up to which each is inserted separately
 
 
 class OrderCodes:
-    """The values that events have, and that conditions compare with, each with an integer.
+    """Codes of the values of events and of constants in conditions, in the values' order.
 
-    They are texts, or exact numbers of any kind. A new value gets an integer between those of its
-    neighbours. If there is none left, all values get new integers.
+    Values are texts, or exact numbers of any kind. A new value gets a code between those of its
+    neighbours. If there is no such code, all values are renumbered.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class OrderCodes:
         return len(self._codes)
 
     def learn(self, values: Iterable[Any]) -> tuple[Ints, Ints] | None:
-        """Take in values; return the old codes, ascending, and the new ones if codes changed.
+        """Add values; if codes changed, return the old codes, ascending, and their new codes.
 
         >>> codes = OrderCodes()
         >>> codes.learn(["b", "d"])
@@ -51,21 +51,21 @@ class OrderCodes:
         return (old, self.encoded(before)) if before else None
 
     def encoded(self, values: Iterable[Any]) -> Ints:
-        """Return the codes of values that are known."""
+        """Return the codes of values that were added before."""
         return np.array([self._codes[value] for value in values], np.int64)
 
     def code_of(self, value: Any) -> int:
-        """Return the code of a constant, which is known from `pin` on."""
+        """Return the code of a constant that was passed to `pin`."""
         return self._codes[value]
 
     def pin(self, values: Iterable[Any]) -> tuple[Ints, Ints] | None:
-        """Take in constants of conditions, which are kept; return what `learn` returns."""
+        """Add constants of conditions, which `keep` never removes; return as `learn` does."""
         constants = [value for value in values if value not in self._constants]
         self._constants.update(constants)
         return self.learn(constants) if constants else None
 
     def keep(self, codes: Ints) -> None:
-        """Forget all values but those with some codes, and constants."""
+        """Remove all values except those with the given codes, and constants."""
         wanted = set(codes.tolist())
         self._sorted = [
             value
@@ -75,7 +75,7 @@ class OrderCodes:
         self._codes = {value: self._codes[value] for value in self._sorted}
 
     def _put(self, value: Any) -> bool:
-        """Put a value between its neighbours; return whether there is a code for it."""
+        """Insert a value between its neighbours; return False if there is no code between."""
         place = bisect_left(self._sorted, value)
         ordered, codes = self._sorted, self._codes
         below = codes[ordered[place - 1]] if place else None
@@ -91,7 +91,7 @@ class OrderCodes:
         return True
 
     def _renumber(self, values: list[Any]) -> None:
-        """Give all values, in their order, codes that are far apart."""
+        """Assign evenly spaced codes to all values, in their order."""
         step = min(STEP, HIGHEST // (len(values) + 1))
         first = -step * (len(values) // 2)
         self._sorted = values
@@ -102,12 +102,12 @@ class OrderCodes:
         return list(self._codes.items())
 
     def restore(self, items: Iterable[tuple[Any, int]]) -> None:
-        """Take up what `items` returned; constants are pinned already."""
+        """Restore the values that `items` returned; constants are already pinned."""
         self._codes = dict(items)
         self._sorted = sorted(self._codes)
 
 
 def replaced(codes: Ints, old: Ints, new: Ints) -> Ints:
-    """Return codes with new ones in place of old ones, which are ascending and have them all."""
+    """Map codes from `old` to `new`; `old` is ascending and contains all codes."""
     chosen: Ints = new[np.searchsorted(old, codes)]
     return chosen

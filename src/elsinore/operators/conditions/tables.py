@@ -1,4 +1,4 @@
-"""The tables of conditions, the columns that they read, and their NumPy types."""
+"""The data structures of the condition machine: code tables, columns, registers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from elsinore.structs import struct, table
 IS_COMPILED: bool = cython.compiled
 NULL = -(2**63)  # of integers
 STACK = 256  # a condition is at most 200 operators deep
-NO_REGISTER = -1  # the event before is the neighbour
+NO_REGISTER = -1  # the earlier event is the previous one
 
 
 INSTRUCTION = struct(i4="code a b c")
@@ -25,11 +25,11 @@ CONDITION = struct(
 
 
 class Conditions:
-    """Conditions as tables, and the room for evaluating one.
+    """Conditions as tables, and the stacks for evaluating one.
 
     Lists of conditions are ranges of `lists`. `top` and `whole` are the tops of the stacks of
-    doubles and of integers. `has_overflown`: some integer was beyond 64 bits, and so null.
-    List n of the events that are looked at has the sorted codes `members[member_starts[n]:
+    doubles and of integers. `has_overflown` is set if an integer exceeded 64 bits, and became null.
+    List n of the events' values has the sorted codes `members[member_starts[n]:
     member_starts[n + 1]]`.
     """
 
@@ -58,7 +58,7 @@ class Conditions:
 
 
 def _condition(found: Comparison | None, begin: int, end: int) -> tuple[float, ...]:
-    """Return a condition: the range of its code, and the columns that it compares if it does."""
+    """Return a row of the table: a condition's code range, and its comparison if it is one."""
     if found is None:
         return (0, 0.0, begin, end, 0, 0, 0, 0, NO_REGISTER)
     shifts = (found.shift, 0.0) if found.is_whole else (0, found.shift)
@@ -75,7 +75,7 @@ class Columns:
 
 
 class Registers:
-    """What a partial match remembers: events (their rows), and numbers; row by row."""
+    """The registers of partial matches, row by row: events (row numbers), and numbers."""
 
     def __init__(self, rows: int, events: int, numbers: int) -> None:
         self.held = np.zeros((rows, events), np.int64)

@@ -1,6 +1,6 @@
-"""Windows whose lengths are no lengths of time: numbers of events, and calendar days.
+"""Windows of numbers of events (count windows), and of calendar days.
 
-Engines know windows of one length on a line of integers. `counting` and `calendar` give events
-positions on such a line, `operator` gives these to the operators of any kind in place of times, and
-`kind` is what drivers see.
+Engines support windows of constant length over integers. `counting` and `calendar` map events to
+integer *positions*, `operator` passes these to the operators of any kind in place of times, and
+`kind` wraps the kind for drivers.
 """

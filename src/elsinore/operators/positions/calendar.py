@@ -1,8 +1,8 @@
-"""Calendar days of a time zone as days of one length.
+"""Mapping times to positions in which all calendar days of a time zone have equal length.
 
-Where clocks change, a day has 23 or 25 hours. On the line of positions each day has `GRID` hours,
-more than any day of a calendar, and an event has the position of its day's beginning plus the time
-since then: positions rise with times, and a window of whole days has one length.
+When clocks change, a day has 23 or 25 hours. In positions each day has `GRID` hours, more than any
+calendar day; the position of an event is that of its day's beginning plus the time since then. So
+positions are monotonic in time, and a window of whole days has a constant length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class CalendarDays:
-    """Days that begin at the time of day of an origin, in its time zone; times are ticks.
+    """Days that begin at the local time of day of an origin; times are in ticks.
 
     >>> days = CalendarDays("America/New_York", 1_552_107_600_000_000)  # 2019-03-09
     >>> (days.time(2 * GRID) - days.time(GRID)) // UNITS["hour"]  # clocks are put forward
@@ -58,7 +58,7 @@ class CalendarDays:
 
     @property
     def shown(self) -> Window:
-        """A window with the bounds that days may have: whole seconds."""
+        """A window with the precision of days' bounds: whole seconds."""
         return Window(within=UNITS["second"] * self.per_microsecond)
 
     def position(self, time: int) -> int:
@@ -66,7 +66,7 @@ class CalendarDays:
         return int(self.positions(np.array([time], np.int64))[0])
 
     def time(self, position: int) -> int:
-        """Return the first time whose position is not before one."""
+        """Return the first time whose position is at least `position`."""
         return int(self.times(np.array([position], np.int64))[0])
 
     def positions(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -82,7 +82,7 @@ class CalendarDays:
         return np.asarray(days[at] * (GRID * self.per_microsecond) + times - edges[at])
 
     def times(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each position the first time whose position is not before it."""
+        """Return the first times whose positions are at least `positions`."""
         if not len(positions):
             return positions
         day, rest = np.divmod(positions, GRID * self.per_microsecond)
@@ -92,7 +92,7 @@ class CalendarDays:
         return np.asarray(np.minimum(edges[at] + rest, edges[at + 1]))
 
     def _edges(self, days: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the times at which days begin, counted from that of the origin; ascending."""
+        """Return the beginnings of days, numbered from that of the origin; ascending."""
         origin, rest = divmod(self.origin, self.per_microsecond)
         edges = [_beginning(self.zone, origin, day) for day in days.tolist()]
         return np.array(edges, np.int64) * self.per_microsecond + rest
@@ -100,9 +100,9 @@ class CalendarDays:
 
 @lru_cache(2**16)
 def _beginning(zone: str, origin: int, day: int) -> int:
-    """Return when a day begins, in microseconds since the epoch.
+    """Return the beginning of a day, in microseconds since the epoch.
 
-    Of a time of day that occurs twice it is the first; of one that is skipped, as much later.
+    A time of day that occurs twice is the first one; a skipped one is shifted by the gap.
 
     >>> _beginning("America/New_York", 1_552_107_600_000_000, 2) - 1_552_107_600_000_000
     169200000000

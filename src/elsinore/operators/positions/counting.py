@@ -1,7 +1,7 @@
-"""Positions of events among those of their key: windows that count events.
+"""Mapping events to positions that count the events of their key, for count windows.
 
-An event's position is the number of events of its key before it, of any type. Simultaneous events
-have one position: none of them is before another.
+An event's position is the number of earlier events of its key, of any type. Simultaneous events
+have the same position.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EventCount:
 
 
 class Counters:
-    """How many events of each key have come, and the time and position of the latest one.
+    """The number of events of each key, and the time and position of its latest event.
 
     >>> counters = Counters(ordered=False)
     >>> counters.positions(np.array([0, 0, 1, 0]), np.array([5, 5, 6, 7])).tolist()
@@ -44,7 +44,7 @@ class Counters:
     """
 
     def __init__(self, *, ordered: bool) -> None:
-        """`ordered`: events of one key and time are in an order of their own."""
+        """Create counters; `ordered`: events of one key and time are ordered by their rows."""
         self._ordered = ordered
         self._counts = np.zeros(0, np.int64)
         self._times = np.zeros(0, np.int64)
@@ -56,7 +56,7 @@ class Counters:
         return self._latest
 
     def positions(self, keys: NDArray[Any], times: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count the events of a batch; return their positions. Codes below 0 are no keys."""
+        """Count the events of a batch; return their positions. Codes below 0 mean no key."""
         positions = np.full(len(keys), -1, np.int64)
         rows = np.argsort(keys, kind="stable")
         rows = rows[np.searchsorted(keys[rows], 0) :]

@@ -1,7 +1,7 @@
-"""A kind of query whose windows count events or calendar days, as drivers see it.
+"""A wrapper of kinds for queries whose windows count events or calendar days.
 
-A unit of such queries has a unit of the inner kind, whose windows are lengths of positions. All
-else is as with the inner kind.
+A unit of such queries wraps a unit of the inner kind, whose windows are in positions. Everything
+else is delegated to the inner kind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from elsinore.operators.positions.operator import OverDays, OverEvents
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import PlanOptions, Sharing, Unit
 
-SUFFIX = "+positions"  # behind the module of the inner kind
+SUFFIX = "+positions"  # after the module of the inner kind
 BOUNDS = ("window_start", "window_end")
 COUNTS_EVENTS = (
     "WITHIN ... EVENTS ends a window with an event of its key, and rows of trend queries are of "
@@ -36,7 +36,7 @@ Positions = EventCount | CalendarDays
 
 
 def positions_of(query: Query) -> Positions | None:
-    """Return what the windows of a query count; None if that is time."""
+    """Return the positions that the windows of a query count; None for windows of time."""
     window = query.window
     if window is None:
         return None
@@ -55,23 +55,23 @@ def _is_relative(query: Query) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Positioned:
-    """The spec of a unit: the unit of the inner kind, and what positions mean."""
+    """The spec of a unit: the unit of the inner kind, and the mapping to positions."""
 
     inner: Unit
     positions: Positions
 
 
 class PositionedKind:
-    """A kind whose operators have positions in place of times.
+    """A kind whose operators receive positions in place of times.
 
-    Methods that are not defined here are those of the inner kind, called with inner units.
+    Methods that are not defined here are delegated to the inner kind, with inner units.
     """
 
     def __init__(self, inner: Kind) -> None:
         self._kind = inner
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # such as those that copying and pickling look for
+        if name.startswith("_"):  # copying and pickling look for such names
             raise AttributeError(name)
         value = getattr(self._kind, name)
         if not callable(value):
@@ -83,7 +83,7 @@ class PositionedKind:
         return positions_of(query) is not None and self._kind.claims(query)
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
-        """Plan queries: units of the inner kind for all that count the same.
+        """Plan queries: units of the inner kind for all queries with equal positions.
 
         They have no clock: their times are positions.
         """
@@ -107,7 +107,7 @@ class PositionedKind:
         return positioned(inner, _positions(unit))
 
     def gathered(self, units: Sequence[Unit], sharing: Sharing, *, record: bool) -> Sequence[Unit]:
-        """Return units combined for a mode of sharing, those that count the same."""
+        """Return units with equal positions, combined for a mode of sharing."""
         by_positions: dict[Positions, list[Unit]] = {}
         for unit in units:
             by_positions.setdefault(_positions(unit), []).append(_inner(unit))
@@ -174,11 +174,11 @@ class PositionedKind:
         return _in_time(table, _positions(unit))
 
     def windows(self, unit: Unit) -> Sequence[Window] | str:
-        """Return why windows are not of time."""
+        """Return the reason why windows cannot be spread: they are not windows of time."""
         return "its windows count calendar days or events"
 
     def panes(self, unit: Unit) -> str:
-        """Return why events are not combined: their positions are known in their order alone."""
+        """Return the reason why events are not combined: positions require all earlier events."""
         return "the queries need single events"
 
     def open_windows(
@@ -200,7 +200,7 @@ class PositionedKind:
 
 
 def positioned(inner: Unit, positions: Positions) -> Unit:
-    """Return a unit over positions: events of all types come to operators that count them."""
+    """Wrap a unit; operators that count events receive events of all types."""
     return replace(
         inner,
         kind=f"{inner.kind}{SUFFIX}",
@@ -215,7 +215,7 @@ def _inner(unit: Unit) -> Unit:
 
 
 def _with_inner_units(argument: Any) -> Any:
-    """Return a unit or a list of units as those of the inner kind, anything else unchanged."""
+    """Unwrap a unit or a list of units; return other arguments unchanged."""
     if isinstance(argument, Unit):
         return _inner(argument)
     if isinstance(argument, list | tuple) and argument and isinstance(argument[0], Unit):
@@ -229,7 +229,7 @@ def _positions(unit: Unit) -> Positions:
 
 
 def _in_time(table: pa.Table, positions: Positions) -> pa.Table:
-    """Return a result with the bounds of windows as times."""
+    """Convert window bounds in a result from positions to times."""
     if isinstance(positions, EventCount):
         return table
     for name in set(BOUNDS).intersection(table.column_names):

@@ -1,4 +1,4 @@
-"""Operators over positions in place of times."""
+"""Wrappers of operators that convert times to positions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAVED_BY = "positions 1"
 
 
 class OverDays:
-    """An operator whose times are positions of calendar days."""
+    """Wraps an operator; its times are positions in calendar days."""
 
     def __init__(self, inner: Operator, days: CalendarDays) -> None:
         self._inner = inner
@@ -76,9 +76,9 @@ class OverDays:
 
 
 class OverEvents:
-    """An operator whose times are positions of events among those of their key.
+    """Wraps an operator; its times are counts of events per key.
 
-    Only events close windows: the passage of time does not.
+    Only events close windows, not the passage of time.
     """
 
     def __init__(self, kind: Kind, unit: Unit, options: OperatorOptions) -> None:
@@ -143,7 +143,7 @@ class OverEvents:
     @classmethod
     @reading_state(SAVED_BY)
     def load(cls, kind: Kind, unit: Unit, blob: bytes) -> OverEvents:
-        """Return the operator that was saved; StateError if the bytes are damaged."""
+        """Return the saved operator; raise StateError if the bytes are damaged."""
         arrays = unpack(SAVED_BY, "", blob)
         if not {"counters", "inner"} <= arrays.keys():
             raise StateError("The saved state is damaged: parts of it are missing.")
@@ -153,7 +153,7 @@ class OverEvents:
         return operator
 
     def _given(self, outputs: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of windows that begin with a key's first event or later."""
+        """Yield the rows of windows that begin at or after a key's first event."""
         for output in outputs:
             rows = output
             if "window" in rows.schema.names:
@@ -165,7 +165,7 @@ class OverEvents:
 
 
 class FinalGroups:
-    """Tells which windows of groups are final although more events may follow."""
+    """Determines which windows of groups are final although more events may follow."""
 
     def __init__(self, kind: Kind, unit: Unit) -> None:
         windows = kind.windows(unit)
