@@ -111,8 +111,8 @@ class Stream:
 def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     """Run a plan over the events in `data`; return a table per query.
 
-    Raises QueryError where a query does not fit the columns and InputError where events cannot be
-    used (unless `options.allow_rejects`).
+    Raises QueryError if a query does not fit the columns and InputError for unusable events (unless
+    `options.allow_rejects`).
     """
     running = _running(plan, data, options, in_pieces=False)
     try:
@@ -124,10 +124,10 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
 
 
 def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
-    """Run a plan; yield each query's rows in pieces as they are computed, with the query's name.
+    """Run a plan; yield pieces of rows with the query's name as soon as they are computed.
 
-    So come the rows of queries that give out rows one by one, in no order of their own; of all
-    other queries the generator's value, what `run` returns, has the tables.
+    Only queries with unordered, independent rows yield pieces. The generator's return value is that
+    of `run`, with the tables of all other queries.
     """
     return _running(plan, data, options, in_pieces=True)
 
@@ -245,7 +245,7 @@ def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
 def prepare(
     table: pa.Table, options: RunOptions, threads: int = 1
 ) -> tuple[Stream, pa.Table | None]:
-    """Return a table's usable events in time order, and those that are not usable, if any.
+    """Return a table's usable events in time order, and the unusable ones, if any.
 
     Times that are numbers in text are numbers in the stream. Raises InputError for unknown columns,
     and for unusable events unless they are allowed.
@@ -309,13 +309,13 @@ def _run_unit(
 ) -> Generator[tuple[str, pa.Table], None, tuple[list[pa.Table], OperatorStatistics]]:
     """Return the results of a unit's queries, and its operator's statistics.
 
-    With `in_pieces` rows that stand for themselves are yielded, and left out of the results.
+    With `in_pieces`, independent rows are yielded instead, and are not in the results.
     """
     kind = kind_for(unit)
     threads = 1
     if kind.runs_in_threads(unit) and not options.record:
         threads = threads_for(len(stream.times), options.threads)
-    alone = keys.count == 1  # then equal times are of the same key
+    alone = keys.count == 1  # then events with equal times have the same key
     ordered = stream.ordered or (not alone and not has_ties(stream.times, keys.key, threads))
     tied = 0 if ordered else count_tied(unit, stream.times, keys, places, stream.column, threads)
     state = keys.count * kind.bytes_per_key(unit)

@@ -1,4 +1,4 @@
-"""A unit's encoded events: batches of ranges of rows, and each thread's part of a batch."""
+"""A unit's encoded events: creating batches of rows, and partitioning them by key for threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_CLASS = np.iinfo(np.int64).min
 class Events:
     """The events of a unit, in the order in which operators process them.
 
-    `numbers` are the events' types as places in `names` (see `type_places`); `column` gives an
+    `numbers` are the events' types as indices in `names` (see `type_places`); `column` returns an
     attribute of all events.
     """
 
@@ -40,7 +40,7 @@ class Events:
     column: Callable[[str], pa.Array]
 
     def by_key(self) -> Events:
-        """Return events in the order of their keys, without events that have no key."""
+        """Return the events with a key, sorted by key."""
         codes = self.keys.key.whole()
         order, _ = rows_by_code(codes, self.keys.count)
         rows = to_arrow(order)
@@ -74,8 +74,8 @@ class Events:
 def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.RecordBatch]:
     """Return each thread's rows of a batch: those of keys k with k % threads == thread.
 
-    Its keys, apart by `threads`, are numbered one after another; -1 stays, with the first thread.
-    Rows of no interest are nobody's, unless the unit keeps all.
+    Keys are renumbered to k // threads; rows without a key (-1) belong to the first thread.
+    Irrelevant rows are dropped, unless the unit keeps all.
     """
     keys, groups, times, classes = (to_numpy(column) for column in batch.columns[:NAMED])
     size = batch.num_rows

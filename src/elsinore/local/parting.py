@@ -1,6 +1,6 @@
-"""Batches that are created once and divided by keys, for threads that process different keys.
+"""Batches that are created once and partitioned by key, for threads that process different keys.
 
-A thread that needs its part of a batch creates the next batch that no thread has begun, so no
+A thread whose next part does not exist yet creates the next batch that no thread has begun, so no
 thread waits while there is a batch to create, and faster threads create more.
 """
 
@@ -17,9 +17,9 @@ SPARE = 4  # batches, beyond one for each thread, that may exist before all have
 class Parting:
     """Ranges of rows, each divided for all threads by the first thread that reaches it.
 
-    `part(begin, end)` returns the part of each thread. Some threads' parts wait until they take
-    them: so no more than SPARE and one for each thread are begun before the slowest has come to
-    them. With fewer, a thread that gets on faster for a while waits for the others.
+    `part(begin, end)` returns the part of each thread. Parts wait until their threads take them, so
+    the number of begun ranges ahead of the slowest thread is limited to SPARE and one per thread.
+    With a lower limit, a temporarily faster thread would wait for the others.
 
     >>> parting = Parting(lambda begin, end: ["even", "odd"], [(0, 5), (5, 9)], 2)
     >>> [list(parting.parts(thread)) for thread in range(2)]
@@ -41,7 +41,7 @@ class Parting:
         self._changed = Condition()
 
     def parts(self, thread: int) -> Iterator[pa.RecordBatch]:
-        """Return a thread's parts of all ranges, in turn; none after a `stop`."""
+        """Yield a thread's parts of all ranges in order; none after a `stop`."""
         for number in range(len(self._ranges)):
             part = self._take(thread, number)
             if part is None:

@@ -1,11 +1,12 @@
 """Dividing a unit's events among threads: by windows, or by keys.
 
-Windows that no other crosses are cut off where they stand, several for each thread, which takes the
-next when it is through with one: cores are not equally fast, least of all where others use them
-too. Its operator is closed behind each and goes on with the next, in memory that it has. Results
-are those of one thread to the last bit, variances aside: each share has its own values to work them
-out from. Keys have to be picked out, row by row. They know nothing of one another either, but sums
-of a group's keys may differ in their last bit.
+By windows: the rows are cut at times that no window crosses, into several shares per thread.
+Threads take the next share when they finish one, as cores are not equally fast. A thread's operator
+is closed after each share and reused for the next. Results equal those of one thread to the last
+bit, except variances, which are computed from values of each share.
+
+By keys: each thread selects the rows of its keys. Sums over a group's keys may differ in the last
+bit.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from elsinore.threads import nothing
 
 STRETCH = 2**18  # rows of a batch
 COMBINED_ROWS = 2**22  # rows of a batch for operators that keep batches, to combine fewer
-TURNS = 8  # even shares of windows for each thread, at most
-SHARE = 2**19  # rows of an even share below which closing the operator after each takes too long
-LAST = 2**17  # the same of the last shares, which are few
-EVEN = 1.1  # the slowest thread takes at most so many times the ideal time
+TURNS = 8  # most shares of equal size per thread
+SHARE = 2**19  # least rows of an equal share; closing the operator costs too much for fewer
+LAST = 2**17  # least rows of the last shares, which are few
+EVEN = 1.1  # accepted ratio of the slowest thread's time to the ideal time
 
 
 Share = Iterable[pa.RecordBatch]  # created when read; no window extends beyond them
@@ -38,7 +39,7 @@ Share = Iterable[pa.RecordBatch]  # created when read; no window extends beyond 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The shares of each thread's operator; which thread takes a share may be decided late."""
+    """The shares of each thread's operator; threads may take shares dynamically."""
 
     by_thread: Sequence[Iterable[Share]]
     stop: Callable[[], None] = nothing  # called if a thread fails
@@ -56,7 +57,7 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
     if threads > 1 and by_windows and not isinstance(windows, str):
         spans = whole_windows(events.times, windows, threads)
         if len(spans) > 1:
-            left = iter(spans)  # idle threads take the next
+            left = iter(spans)  # idle threads take the next one
 
             def share(span: tuple[int, int]) -> Share:
                 return itertools.starmap(
@@ -104,9 +105,9 @@ def whole_windows(
 ) -> list[tuple[int, int]]:
     """Return ranges of rows that no window crosses, for threads that take them in turn.
 
-    They get shorter toward the end, so that no thread waits there for long, or where windows are
-    too long for that are about the same: as many as keep all threads busy; one range of all where
-    none do. times: ascending.
+    Ranges shrink toward the end, so that threads finish together. If windows are too long for that,
+    ranges have similar sizes, as many as keep all threads busy; if that is impossible too, there is
+    one range. `times` is ascending.
 
     >>> whole_windows(np.arange(12), [Window(3)], 2), whole_windows(np.arange(12), [Window(10)], 2)
     ([(0, 6), (6, 12)], [(0, 12)])
@@ -122,7 +123,7 @@ def whole_windows(
 
 
 def shrinking(rows: int, threads: int) -> list[int]:
-    """Return the ends of shares, each half of a thread's even share of the remaining rows.
+    """Return the ends of shares, each half of a thread's equal share of the remaining rows.
 
     >>> shrinking(2**20, 2), shrinking(2**17, 2)
     ([262144, 458752, 606208, 737280, 868352, 999424], [])
@@ -134,7 +135,7 @@ def shrinking(rows: int, threads: int) -> list[int]:
 
 
 def _even(rows: int, threads: int, turns: int) -> Iterator[list[int]]:
-    """Yield the ends of `turns` even shares per thread; then of half as many, and so on."""
+    """Yield the ends of `turns` equal shares per thread; then of half as many, and so on."""
     while turns:
         count = threads * turns
         yield [rows * number // count for number in range(1, count)]
@@ -144,7 +145,7 @@ def _even(rows: int, threads: int, turns: int) -> Iterator[list[int]]:
 def _cut(
     times: NDArray[np.int64], length: int, origin: int, middles: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Return ranges of rows that end at borders of windows, near the rows `middles`."""
+    """Return ranges of rows that end at the borders of windows nearest to the rows `middles`."""
     cuts = {0, len(times)}
     for middle in middles:
         before = window_start(last_window(int(times[middle]), length, origin), length, origin)
@@ -166,10 +167,11 @@ def _longest(spans: Sequence[tuple[int, int]], threads: int) -> int:
 def stretches(
     begin: int, end: int, keys: int, *, keeps_batches: bool = False
 ) -> list[tuple[int, int]]:
-    """Return the ranges of rows that are made ready in turn; `kept`: operators go on reading them.
+    """Return the ranges of rows for successive batches.
 
-    What a thread makes of one stays near the processor, in memory that serves again; where there
-    are more keys than rows in it, what is done for all keys at once would take longer than they do.
+    A batch is small enough for the processor's cache, and its memory is reused. With many keys,
+    batches are larger, as operators have a cost per key for each batch. `keeps_batches`: operators
+    still read a batch after the next one.
 
     >>> stretches(0, 10, 3), stretches(5, 2**19 + 5, 3), stretches(0, 2**19, 2**19)
     ([(0, 10)], [(5, 262149), (262149, 524293)], [(0, 524288)])

@@ -1,4 +1,4 @@
-"""Streams in this process as users handle them: planned, started, awaited and stopped.
+"""The users' classes of streams in this process: planned, started, awaited and stopped.
 
 They have the methods of the streams on Spark (`elsinore.spark.live`), and need no JVM.
 """
@@ -44,7 +44,7 @@ Trigger = Mapping[str, Any]
 
 
 class PlannedLocalStream:
-    """A stream that is planned and not started yet, from `Workload.stream(engine="local")`."""
+    """A planned stream, to be started; returned by `Workload.stream(engine="local")`."""
 
     def __init__(self, planner: Planner, options: LiveOptions, place: Place, pace: Pace) -> None:
         self._planner, self._reading, self._place, self._pace = planner, options, place, pace
@@ -95,7 +95,7 @@ class PlannedLocalStream:
 class RunningLocalStream:
     """A stream that was started in this process.
 
-    changes: after a restart with another workload, what happened to each query, by name.
+    `changes` has the change of each query, by name, after a restart with another workload.
     """
 
     def __init__(
@@ -125,10 +125,10 @@ class RunningLocalStream:
         return list(self.progress.recent)
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait until the stream ends, or for so many seconds; return whether it has ended.
+        """Wait until the stream ends, at most `timeout` seconds; return whether it has ended.
 
-        Raises what stopped the stream, if it failed: InputError for events that cannot be used,
-        OutputError for a place that cannot be written.
+        Raises the error that stopped a failed stream: InputError for unusable events, OutputError
+        for a place that cannot be written.
         """
         self._thread.join(timeout)
         if self._failure is not None:
@@ -143,7 +143,7 @@ class RunningLocalStream:
     def _work(self, on_progress: Callable[[StreamProgress], object] | None) -> None:
         try:
             self._stream.run(on_progress)
-        except BaseException as error:  # raised where the stream is awaited
+        except BaseException as error:  # raised by await_termination
             self._failure = error
 
 

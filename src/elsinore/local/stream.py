@@ -2,7 +2,7 @@
 
 The plan of a micro-batch is saved before it begins (`BatchPlan`). Its results are written next;
 then its state atomically replaces the former one. After a crash in between, the same micro-batch is
-read again: its results are equal, and replace those already written. So every result exists once.
+replayed: its results are equal, and replace those already written (exactly-once).
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ Write = Callable[[int, pa.Table], object]  # of a micro-batch
 class Pace:
     """The timing of micro-batches, and of the stream's end; in seconds.
 
-    every: from the beginning of a micro-batch to that of the next one, if there are events.
-    early: between values of open windows. end_on_idle: without events, after which the stream ends,
-    and all windows with it. once: stop when all events available at the start are read.
+    `every` is the interval between the beginnings of micro-batches, if there are events; `early`
+    that between values of open windows. `end_on_idle` is the time without events after which the
+    stream ends, and all windows with it. With `once`, stop when all events available at the start
+    are read.
     """
 
     every: float = 1.0
@@ -60,10 +61,11 @@ class Pace:
 class BatchPlan:
     """The inputs of a micro-batch besides the state.
 
-    number: of the micro-batch. begin, end: the offsets before and behind its events. now: for how
-    many seconds the stream has run, by which partitions are idle. wall: the machine's clock, in
-    seconds since the epoch, by which events are too far ahead. unread: for each partition that the
-    watermark waits for, how many rows are left. ends: whether the stream ends with it.
+    `number` is that of the micro-batch; `begin` and `end` are the offsets before and after its
+    events. `now` is the seconds for which the stream has run, which detects idle partitions; `wall`
+    the machine's clock in seconds since the epoch, which detects events too far ahead. `unread` has
+    the number of unread rows of each partition that the watermark waits for. `ends`: the stream
+    ends with this micro-batch.
     """
 
     number: int
@@ -78,7 +80,7 @@ class BatchPlan:
 class LocalStream:
     """A stream in this process, from a source to a sink; `run` does the work.
 
-    changes: after a restart with another workload, what happened to each query, by name.
+    `changes` has the change of each query, by name, after a restart with another workload.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class LocalStream:
         """Open the source, and continue from the checkpoint if it has a state.
 
         Raises OutputError for a checkpoint that cannot be written, StateError for one of another
-        version or engine, and what the source raises.
+        version or engine, and the errors of the source.
         """
         checkpoint.prepare()
         known = checkpoint.stream(ENGINE)
@@ -130,10 +132,10 @@ class LocalStream:
         self._stopped.set()
 
     def run(self, each: Callable[[StreamProgress], object] | None = None) -> None:
-        """Process micro-batches until `stop` or the end of the stream. each: is called after each.
+        """Process micro-batches until `stop` or the end of the stream; call `each` after each.
 
-        Raises InputError for events that cannot be used, unless they are rejected, and OutputError
-        where a place cannot be written. The checkpoint stays valid.
+        Raises InputError for unusable events, unless they are rejected, and OutputError if a place
+        cannot be written. The checkpoint remains valid.
         """
         until = self._source.available() if self._pace.once else None
         try:
@@ -154,7 +156,7 @@ class LocalStream:
             self._sink.close()
 
     def _planned(self, begun: float, until: Offset | None) -> BatchPlan | None:
-        """Return the next micro-batch and save it for replays; None if there is nothing to do."""
+        """Plan the next micro-batch and save the plan for replays; None if there is none."""
         begin = self._source.first() if self._offset is None else self._offset
         end = self._source.advance(begin, self._pace.limit, until)
         has_events = end != begin
@@ -272,7 +274,7 @@ class LocalStream:
         return resume(planner, saved, schema, changes, now=lambda: self._now)
 
     def _begun_before(self) -> BatchPlan | None:
-        """Return the micro-batch that was begun but not finished; None if there is none."""
+        """Return the plan of a micro-batch that was started but not finished, or None."""
         facts = self._checkpoint.begun()
         with reading_state(OWNER):
             if facts is None or int(facts["number"]) != self._batch:
@@ -284,7 +286,7 @@ class LocalStream:
         return idle is not None and (self._pace.once or now - self._idle_since >= idle)
 
     def _wants_tick(self, now: float) -> bool:
-        """Return whether results may be final by time alone, or early values are due."""
+        """Return whether results may have become final by time alone, or early values are due."""
         early = self._pace.early is not None and now - self._early_at >= self._pace.early
         return early or self._live.options.idle_timeout is not None
 

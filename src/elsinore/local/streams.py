@@ -1,4 +1,4 @@
-"""Quantitative queries over tables, in this process."""
+"""Running quantitative queries over tables in this process."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def run(
 ) -> pa.Table:
     """Return a query's values over the events in `data`, in order of `time` if there is one.
 
-    Columns: those of `by`, whose values each have a stream of their own; `time` if the events have
-    it, `position` else (of the event, counted from 0); `value`. Events of one time are taken in the
-    order they stand in. A machine is compiled where it can be and there are many events; `compiled`
-    asks for it (with few as well) or against it, the values are the same. Warns where there are no
-    values, with the first stream's event that left the query's rate.
+    Columns are those of `by`, each combination of whose values is a separate stream; `time` if the
+    events have it, else `position`, the event's index from 0; and `value`. Simultaneous events are
+    processed in the order of their rows. The query is compiled if that is possible and pays;
+    `compiled` forces or forbids it, with equal values. Warns if there are no values, with the first
+    stream's event that the query's rate excludes.
 
-    Raises QuerySemanticError where a predicate reads what the events do not have, InputError for
-    events without a time or of an odd one, and for events without a type where one is asked for.
+    Raises QuerySemanticError if a predicate reads a missing attribute, InputError for events with
+    a missing or invalid time, and for events without a type that the query requires.
     """
     table = _typed(as_table(data), type)
     timed = time in table.column_names
@@ -80,8 +80,8 @@ def no_values(table: pa.Table, keys: Sequence[str], time: str) -> pa.Table:
 def values_as_events(table: pa.Table, time: str) -> tuple[pa.Table | None, str]:
     """Return the result of `run` as events for the next query, and the name of its time column.
 
-    None stands for no values. Raises QuerySemanticError where a field of the values is called like
-    a key or the time.
+    None means no values. Raises QuerySemanticError if a field of the values has the name of a key
+    or the time.
     """
     if time not in table.column_names:
         time = POSITION
@@ -117,9 +117,7 @@ def take_rows(
         places, values = run.places, run.values if run.values is not None else values
         table = table.slice(rows - 1)
     truths = bits(stream.stages[0].machine.bits, table)
-    few, last_values = take(
-        stream, table, truths
-    )  # the last one, so that `stream.value` is at hand
+    few, last_values = take(stream, table, truths)  # the last one sets `stream.value`
     places = np.concatenate([places, np.array(few, np.int64) + (rows - table.num_rows)])
     columns = joined([values] if len(values) else [], last_values)
     value = pa.concat_arrays(columns) if columns else values

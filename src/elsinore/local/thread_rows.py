@@ -1,7 +1,7 @@
 """Compiled passes that spread rows over threads by their keys.
 
-Key k belongs to thread k % threads, which calls it k // threads. Keys are divided by multiplying
-doubles, which is faster; half a step above a whole number, rounding does not matter.
+Key k belongs to thread k % threads, which renumbers it to k // threads. The division is a
+multiplication of doubles, which is faster; an offset of half a step makes rounding irrelevant.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def place_rows(
 ) -> None:
     """Put the rows of each thread one after another into `rows`, which is longer by one.
 
-    edges: 0, then where each thread's rows end. All rows are looked at for each thread, without a
-    branch: to look once, and up where each goes, takes twice as long.
+    `edges` receives 0, then the end of each thread's rows. All rows are scanned for each thread
+    without a branch; one scan that looks up each row's destination takes twice as long.
     """
     place: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t
@@ -45,7 +45,9 @@ def place_rows(
     with cython.nogil:
         for thread in range(edges.shape[0] - 1):
             for row in range(owners.shape[0]):
-                rows[place] = cython.cast(cython.int, row)  # the next one replaces it if not owned
+                rows[place] = cython.cast(
+                    cython.int, row
+                )  # overwritten by the next one if not owned
                 place += owners[row] == thread
             edges[thread + 1] = place
 

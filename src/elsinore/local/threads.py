@@ -33,7 +33,7 @@ def threads_for(events: int, most: int | None) -> int:
 def outputs_of(
     operator: Operator,
     shares: Iterable[Share],
-    is_over: Callable[[], bool] = bool,  # which gives False
+    is_over: Callable[[], bool] = bool,  # bool() is False
 ) -> Iterator[pa.RecordBatch]:
     """Yield the outputs of an operator over share after share, until `is_over`."""
     for share in shares:
@@ -49,11 +49,11 @@ def outputs_of(
 def run_in_threads(
     shares: Shares, new_operator: Callable[[], Operator], rows: int
 ) -> tuple[list[pa.RecordBatch], OperatorStatistics]:
-    """Return what operators give out, one for each thread, and their statistics.
+    """Run one operator per thread over shares; return all outputs and the total statistics.
 
-    Threads take share after share, and make the batches of one as they read them; all have so many
-    `rows`, those of no interest included. Operators hold memory at the same time, so theirs is
-    added up. Threads wait for one another at the end alone.
+    Threads take share after share, and create the batches of a share while they read it. The shares
+    have `rows` rows in total, including irrelevant ones. Operators exist at the same time, so their
+    memory is summed. Threads only wait for one another at the end.
     """
     failed = Event()
 

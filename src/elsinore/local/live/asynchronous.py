@@ -12,10 +12,10 @@ from elsinore.local.live.live import Live, Rows
 
 
 class AsyncLive:
-    """A live run whose work is done in a thread, so that it does not block the event loop.
+    """A live run that works in a thread, so that it does not block the event loop.
 
-    Its methods are those of `Live`, to be awaited; calls wait for one another. Cancelling a call
-    does not interrupt its work: the batch is added all the same.
+    Its methods are coroutines for those of `Live`; calls are serialized. Cancelling a call does not
+    interrupt its work: the batch is still added.
     """
 
     def __init__(self, live: Live) -> None:

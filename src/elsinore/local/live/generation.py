@@ -59,7 +59,7 @@ class Generation:
         return self._rows([(b.advance(until) for b in buckets) for buckets in self.buckets])
 
     def end(self) -> dict[str, pa.Table]:
-        """Return the rows that are left when the stream ends."""
+        """Return the remaining rows at the end of the stream."""
         return self._rows([(b.end() for b in buckets) for buckets in self.buckets])
 
     def early(self) -> dict[str, pa.Table]:
@@ -73,7 +73,7 @@ class Generation:
         return results.presented(number, no_table(results.forms[number].schema))
 
     def statistics(self) -> list[OperatorStatistics]:
-        """Return what the operators of each unit counted, in all buckets together."""
+        """Return the statistics of each unit's operators, summed over all buckets."""
         by_unit = [
             of_unit
             for buckets in self.buckets
@@ -82,11 +82,11 @@ class Generation:
         return [reduce(lambda left, right: left.added(right), of_unit) for of_unit in by_unit]
 
     def open_windows(self, time: int) -> dict[str, int | None]:
-        """Return how many windows of each query contain a time; None if that is unknown."""
+        """Return the number of each query's windows that contain a time; None if unknown."""
         return self.planned.open_windows(time)
 
     def show_times_as(self, time: TimeKind) -> None:
-        """Let results have times of some kind."""
+        """Set the kind of times in results."""
         for results in self._results:
             results.time = time
 

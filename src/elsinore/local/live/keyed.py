@@ -1,4 +1,4 @@
-"""Live runs of one quantitative query, with a stream for each key."""
+"""Live runs of one quantitative query, with a stream per key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsinore.runtime.live import schema_from
 
 NAME = "values"  # of the query in the workload that is run
 TIME = "time"
-POSITION = "position"  # the column that stands for times if events have none
+POSITION = "position"  # the column that replaces times if events have none
 
 
 class KeyedLive:
@@ -47,7 +47,7 @@ class KeyedLive:
         return self._values(self.live.push(data))
 
     def end(self) -> pa.Table:
-        """Return the values that are left: the stream has ended."""
+        """End the stream and return the remaining values."""
         return self._values(self.live.end())
 
     def save(self) -> bytes:

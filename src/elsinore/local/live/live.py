@@ -1,4 +1,4 @@
-"""A live run of a workload in this process, as users handle it."""
+"""The users' class of a live run of a workload in this process."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ WATERMARK, EARLY = "watermark", "early"  # the columns of marks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveStatistics:
-    """What a live run has done and holds.
+    """The counts and the state of a live run.
 
-    events: that were taken, with times and not late. rows: that were returned, early values aside.
-    waiting: events that the watermark has not passed. open_keys: keys of which something is kept,
-    counted for each pass. open_windows: for each query, the number of windows that contain the time
-    of the last event; None if unknown. operators: what those of each unit counted since the run
-    was started or resumed.
+    `events` is the number of accepted events, `rows` that of returned rows without early values,
+    `waiting` that of events that the watermark has not passed, `open_keys` that of keys with state,
+    summed over passes. `open_windows` has the number of each query's windows that contain the time
+    of the last event; None if unknown. `operators` are the statistics of each unit's operators
+    since the run was started or resumed.
     """
 
     events: int
@@ -83,10 +83,10 @@ class Live:
         now: Callable[[], float] = clock.monotonic,
         today: Callable[[], float] = clock.time,
     ) -> None:
-        """Begin with some generations, of which the last one is the workload's.
+        """Start with some generations, of which the last one is the workload's.
 
-        meanings: what each query of the workload means, for comparisons with later ones. now,
-        today: clocks, in seconds, of which the second one counts from the epoch.
+        `meanings` has the meaning of each query, for comparison with later workloads. `now` and
+        `today` are clocks in seconds; `today` counts from the epoch.
         """
         self.options = options
         self.changes: Mapping[str, Change] = {}
@@ -112,13 +112,13 @@ class Live:
     # --- events in, rows out
 
     def push(self, data: Any, *, partition: str = "") -> Rows:
-        """Add a batch of events; return (query, rows) for what is final at the watermark.
+        """Add a batch of events; return (query, rows) of results that are final at the watermark.
 
-        data: events in any of the containers that `Workload.run` accepts. partition: the part of
-        the source that they are from; the watermark is the least of all partitions'.
+        `data` is events in any container that `Workload.run` accepts. `partition` is the source's
+        partition of these events; the watermark is the least of all partitions'.
 
-        Raises InputError for events that cannot be used, unless they are set aside (`rejects`);
-        the whole batch is then left out, and the run continues.
+        Raises InputError for unusable events, unless they are rejected (`rejects`); the whole batch
+        is then ignored, and the run can continue.
         """
         self._check_running()
         reader = self._newest.reader
@@ -137,22 +137,22 @@ class Live:
             return self._advance(now)
 
     def poll(self) -> Rows:
-        """Return what is final by now without further events: the idle timeout may have passed."""
+        """Return results that became final without new events, after an idle timeout."""
         self._check_running()
         with self._failing():
             return self._advance(self.now())
 
     def early(self) -> Rows:
-        """Return the values that open windows have by now; they are not final.
+        """Return the current values of open windows; they are not final.
 
-        They include events that wait for the watermark. Only queries of windows have such values.
+        They include events that wait for the watermark. Only queries with windows have such values.
         """
         self._check_running()
         with self._failing():
             return self._marked([g.early() for g in self.generations], early=True)
 
     def end(self) -> Rows:
-        """Return the rows that are left: the stream has ended, and nothing can be added."""
+        """End the stream and return the remaining rows; no events can be added afterwards."""
         self._check_running()
         with self._failing():
             rows = self._marked([g.end() for g in self.generations], early=False)
@@ -169,9 +169,9 @@ class Live:
 
     @property
     def watermark(self) -> Any:
-        """The watermark at which rows were returned last, as a time of the input; None: none yet.
+        """The watermark of the last returned rows, as a time of the input; None before the first.
 
-        No event before it is expected. All rows that were returned are final at it.
+        No event before it is expected. All returned rows are final at it.
         """
         return None if self._reached is None else self._shown(self._reached)[0].as_py()
 
@@ -191,19 +191,19 @@ class Live:
 
     @property
     def late(self) -> int:
-        """The number of events that came after the watermark had passed them."""
+        """The number of events that arrived after the watermark had passed them."""
         return self._late
 
     @property
     def rejected(self) -> int:
-        """The number of events that could not be used, or were too far ahead of the clock."""
+        """The number of events that were unusable, or too far ahead of the clock."""
         return self._rejected
 
     def take_rejected(self) -> pa.Table | None:
-        """Return the events that were left out since the last call, late ones included.
+        """Return the events rejected since the last call, including late ones.
 
-        Their last column, `reject_reason`, says why. None if there are none, or if they are not
-        kept (`rejects`).
+        Their last column, `reject_reason`, has the reasons. None if there are none, or if they are
+        not stored (`rejects`).
         """
         tables, self._set_aside = self._set_aside, []
         return pa.concat_tables(tables, promote_options="permissive") if tables else None
@@ -212,7 +212,7 @@ class Live:
 
     @property
     def statistics(self) -> LiveStatistics:
-        """What the run has done and holds by now, for progress displays and metrics."""
+        """The current counts and state of the run, for progress displays and metrics."""
         buckets = [b for g in self.generations for of_pass in g.buckets for b in of_pass]
         open_windows = None
         if self.greatest is not None:
@@ -243,7 +243,7 @@ class Live:
         return saved_run(self.generations, facts)
 
     def progress(self) -> dict[str, Any]:
-        """Return how far the run is, as JSON values, for `restore`."""
+        """Return the progress of the run as JSON values, for `restore`."""
         return {
             "watermark": self._following.saved(),
             "reached": self._reached,
@@ -252,10 +252,10 @@ class Live:
         }
 
     def restore(self, progress: Mapping[str, Any], *, same_clock: bool = False) -> None:
-        """Continue from what `progress` returned.
+        """Continue from the result of `progress`.
 
-        same_clock: `now` continues the clock of the run that was saved, so partitions have been
-        idle as long as they had then; otherwise they count as seen now.
+        With `same_clock`, `now` continues the clock of the saved run, so the idle times of
+        partitions continue; otherwise partitions count as seen now.
         """
         self._following.restore(progress["watermark"], None if same_clock else self.now())
         self._reached = progress["reached"]
@@ -266,7 +266,7 @@ class Live:
             self.set_generations(self.generations)
 
     def set_generations(self, generations: Sequence[Generation]) -> None:
-        """Go on with other generations, of which the last one is the workload's."""
+        """Replace the generations, of which the last one is the workload's."""
         self.generations = list(generations)
         if self._time is not None:
             for generation in self.generations:
@@ -278,7 +278,7 @@ class Live:
         return self._following.greatest
 
     def as_table(self, data: Any) -> pa.Table:
-        """Return events as a table; in rows of Python, attributes that are missing are null."""
+        """Return events as a table; in dicts, missing attributes are null."""
         schema = self._newest.setup.schema
         if not isinstance(data, list) or not all(isinstance(row, Mapping) for row in data):
             return as_table(data)
@@ -291,7 +291,7 @@ class Live:
         return table
 
     def no_rows(self, name: str) -> pa.Table:
-        """Return a result of a query without rows, with the columns it has."""
+        """Return a query's result without rows, with its columns."""
         return self._newest.no_rows(name)
 
     # --- parts
@@ -301,7 +301,7 @@ class Live:
         return self.generations[-1]
 
     def _advance(self, now: float) -> Rows:
-        """Return what is final at the watermark."""
+        """Return the results that are final at the watermark."""
         until = self._following.at(now)
         if until is None:
             return []
@@ -323,13 +323,13 @@ class Live:
             warn_of_ties(sentences)
 
     def _latest(self) -> int | None:
-        """Return the time after which events are too far ahead of the clock; None: any may come."""
+        """Return the time after which events are too far ahead of the clock; None: no limit."""
         if self._ahead is None:
             return None
         return int(self.today() * 1_000_000) * self.clock.per_microsecond + self._ahead
 
     def _count(self, admission: Admission) -> None:
-        """Count the events of a batch, and keep those that are left out on request."""
+        """Count the events of a batch, and store rejected ones if requested."""
         self._events += len(admission.events.times)
         self._late += admission.late_count
         self._rejected += admission.rejected_count
@@ -337,7 +337,7 @@ class Live:
             self._set_aside += admission.rejected
 
     def _marked(self, by_generation: Sequence[Mapping[str, pa.Table]], *, early: bool) -> Rows:
-        """Return the rows of generations by query, in the workload's order, with marks if asked."""
+        """Return the rows of generations by query, in the workload's order; add requested marks."""
         rows: Rows = []
         for name in self.meanings:
             tables = [tables[name] for tables in by_generation if name in tables]
@@ -364,13 +364,13 @@ class Live:
         return table.append_column(EARLY, pa.repeat(to_scalar(early), table.num_rows))
 
     def _shown(self, ticks: int) -> pa.Array:
-        """Return a time in ticks as the input has it, rounded down to the input's unit."""
+        """Return a time in ticks as a time of the input, rounded down to the input's unit."""
         kind = self._newest.setup.time if self._time is None else self._time
         whole = ticks if kind.form == "float" else ticks // kind.ticks * kind.ticks
         return from_ticks(to_arrow([whole], pa.int64()), kind)
 
     def _show_times(self, events: UsableEvents) -> None:
-        """Take the kind of times in text from the first events: whether they name a zone."""
+        """Set the kind of times in text from the first events: whether they name a zone."""
         if self._time is None and len(events.times):
             self._time = events.time
             self.set_generations(self.generations)
@@ -389,7 +389,7 @@ class Live:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Let a run that fails in the middle of a batch not continue."""
+        """Mark the run as failed if an error occurs within a batch; it cannot continue."""
         try:
             yield
         except BaseException:

@@ -1,7 +1,7 @@
 """Starting and resuming live runs, with the same workload or a changed one.
 
-A saved run contains, for each generation, the text of its queries: the plan that its state belongs
-to is made again from them, and the queries of the workload that resumes it.
+A saved run contains the text of the queries of each generation: the plan of its state is recreated
+from them, and from the queries of the workload that resumes it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LOG = logging.getLogger("elsinore.live")
 
 
 def start(planner: Planner, schema: pa.Schema, options: LiveOptions) -> Live:
-    """Return a live run that has seen no event."""
+    """Return a new live run."""
     planned = first_generation(planner, schema, options)
     return Live([Generation(planned, count=options.buckets)], options, planner.meanings)
 
@@ -51,10 +51,10 @@ def resume(
     *,
     now: Callable[[], float] | None = None,
 ) -> Live:
-    """Return the live run that `save` returned the bytes of, with the planner's queries.
+    """Return the live run of a saved state, with the planner's queries.
 
-    schema: of the events from now on, if it has changed. changes: options that are changed. now: a
-    clock that continues the one of the saved run; by default the machine's.
+    `schema` is that of future events, if it has changed. `changes` are changed options. `now` is a
+    clock that continues that of the saved run; by default the machine's.
     Raises StateError if the bytes are damaged, of another version, or cannot be continued.
     """
     facts, parts = unpack_state(OWNER, blob)
@@ -71,7 +71,7 @@ def resume(
     what = changes_between(before, meanings)
     unchanged = {name for name, change in what.items() if change is Change.UNCHANGED}
     generations: list[Generation] = []
-    if begin is None:  # no event has come
+    if begin is None:  # before the first event
         what = {name: change for name, change in what.items() if name in meanings}
         unchanged = set()
     else:
@@ -99,7 +99,7 @@ def resume(
         )
     clock = generations[-1].setup.options.clock
     with reading_state(OWNER):
-        for name in LENGTHS:  # those that are changed are checked by Live
+        for name in LENGTHS:  # Live checks changed ones
             length = getattr(options, name)
             if length is not None and name not in changes:
                 ticks_of(length, clock, name)
@@ -121,7 +121,7 @@ def _restored(
     saved: Mapping[str, Any],
     parts: Mapping[str, memoryview],
 ) -> Generation | None:
-    """Return a saved generation; None if it answers no query that is kept."""
+    """Return a saved generation; None if it answers no unchanged query."""
     with reading_state(OWNER):
         counts = dict(saved["buckets"])
         schema = schema_from_bytes(parts[f"schema {number}"])
@@ -138,9 +138,9 @@ def _restored(
 
 
 def _next_time(progress: Mapping[str, Any]) -> int | None:
-    """Return a time after all events of a run (`Live.progress`), and not before its watermark.
+    """Return a time after all events of a run (`Live.progress`), at its watermark or later.
 
-    None if no event has come.
+    None before the first event.
     """
     greatest = max(progress["watermark"]["greatest"].values(), default=None)
     if greatest is None:

@@ -14,8 +14,8 @@ OWNER = "a live run"
 def saved_run(generations: Sequence[Generation], facts: Mapping[str, Any]) -> bytes:
     """Return generations as bytes, with facts about the run (JSON values).
 
-    Of each generation: the texts of its queries, from which they are planned again, the schema of
-    its events, and the states of its buckets.
+    Each generation is saved as the texts of its queries, from which they are planned again, the
+    schema of its events, and the states of its buckets.
     """
     described = []
     parts: dict[str, bytes] = {}
@@ -32,5 +32,5 @@ def saved_run(generations: Sequence[Generation], facts: Mapping[str, Any]) -> by
 
 
 def part_of(generation: int, where: str, bucket: int) -> str:
-    """Return the name of the part of the state that is a bucket; `where`: of which pass."""
+    """Return the name of a bucket's part of the state; `where` identifies its pass."""
     return f"bucket {generation} {where} {bucket}"
