@@ -1,4 +1,4 @@
-"""`elsinore bench`: figures and tables of papers, measured anew."""
+"""`elsinore bench`: reproduce figures and tables of papers."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def files_with_queries(places: list[Path]) -> Iterator[Path]:
     Raises ArgumentError for a folder without such files.
     """
     for place in places:
-        if not os.path.isdir(place):  # also a text that is too long for a name
+        if not os.path.isdir(place):  # False also for text that is too long for a name
             yield place
             continue
         files = sorted(place.rglob("*.cep"))

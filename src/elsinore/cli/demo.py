@@ -27,7 +27,7 @@ TYPE = (
 SHOWN_ROWS = 5
 EVENTS = "flights.parquet"
 QUERIES = "flights.cep"
-# In a short job the JVM's second compiler and parallel garbage collector cost more than they save.
+# In a short job, the JVM's second compiler and parallel garbage collector cost more than they save.
 ONE_COMPILER, ONE_COLLECTOR = "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"
 JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 

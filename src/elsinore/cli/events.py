@@ -32,9 +32,9 @@ from elsinore.words import count
 def checked_events(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     """Return a job's events, and warnings of unusable events, odd times and absent types.
 
-    Raises ArgumentError for columns that the options name and the events lack, and what is wrong
-    with the queries for these events. Column types are those that a run finds: CSV columns whose
-    unusable rows alone make them text have the type of the other rows.
+    Raises ArgumentError for missing columns named by options, and the errors of the queries for
+    these events. Column types are those of a run: CSV columns that are text only because of
+    unusable rows have the type of the other rows.
     """
     events = read_source(job.source)
     check_columns(job, events)
@@ -53,7 +53,7 @@ def checked_events(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
 
 
 def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
-    """Return warnings of unusable events, at which a run would stop, and of odd times."""
+    """Return warnings of unusable events, at which a run would stop, and of implausible times."""
     stream, rejected = prepare(table, replace(options, allow_rejects=True))
     odd = warnings_of_times(stream, options)
     if rejected is None:
@@ -65,7 +65,7 @@ def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
 
 
 def check_columns(job: Job, table: pa.Table) -> None:
-    """Raise ArgumentError, with all of them, for columns that options name and the events lack."""
+    """Raise ArgumentError for all columns that options name and the events lack."""
     check_header(job, table.column_names)
     empty = no_table(table.schema)
     named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
@@ -85,7 +85,7 @@ def check_columns(job: Job, table: pa.Table) -> None:
 def check_header(job: Job, names: Sequence[str]) -> None:
     """Raise ArgumentError if CSV has no header, and --time names a cell of its first event.
 
-    Columns that are numbered, as pandas calls those without names, are a header.
+    Numbered columns, which pandas writes for columns without names, are a header.
     """
     if job.source.format != "csv" or job.time not in names or not re.match(NUMBER, job.time):
         return
@@ -102,7 +102,7 @@ def check_header(job: Job, names: Sequence[str]) -> None:
 
 @contextmanager
 def explained(job: Job, table: pa.Table | None = None) -> Iterator[None]:
-    """Add to errors of events that do not fit the queries which rows made columns text."""
+    """Add to errors of events that do not fit the queries: which rows made columns text."""
     try:
         yield
     except (QueryError, InvalidWorkloadError) as error:

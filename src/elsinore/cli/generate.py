@@ -126,7 +126,7 @@ def generate(
 def check_source(
     name: str, events: int | None, recorded: Path | None, options: Mapping[str, float]
 ) -> None:
-    """Raise ArgumentError where the number of events, a file and options do not go together."""
+    """Raise ArgumentError for an incompatible number of events, recorded file and options."""
     from elsinore.datasets import LOADERS  # noqa: PLC0415 - loads Arrow
 
     if recorded is None and events is None:

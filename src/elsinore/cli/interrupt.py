@@ -1,11 +1,10 @@
-"""Ctrl-C and SIGTERM: one line, exit status 130 or 143, no process and no temporary file left.
+"""Handling Ctrl-C and SIGTERM: print one line, exit with status 130 or 143, and clean up.
 
-The signal raises `Interrupted`, which no library knows and so none takes for its own. What is open
-is closed on the way out, but for Spark: a call to its JVM that was cut off cannot be followed by
-another, so its processes are ended instead. A second signal on the way out does so at once.
+The signal raises `Interrupted`, which no library catches. Context managers close open resources,
+except Spark: after an interrupted call to its JVM no other call is possible, so its processes are
+terminated. A second signal terminates them immediately.
 
-Little is imported here: whatever is loaded before `guarded` is called can be interrupted without
-this line.
+This module imports little, because signals are only handled from the call of `guarded` on.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Terminated."}
 SHELL_STATUS = 128  # added to a signal's number for the exit status in a shell
 PAUSE = 0.05  # seconds after which an interruption that was ignored is raised again
-PATIENCE = 5.0  # seconds that a process is given to end by itself
+PATIENCE = 5.0  # seconds to wait for a process after SIGTERM
 _PROC = "/proc"
 
 
@@ -43,10 +42,10 @@ class _Progress:
 
 
 def install() -> None:
-    """Let the signals raise `Interrupted`; call it again after a library replaced the handler.
+    """Install signal handlers that raise `Interrupted`; repeat after a library replaced them.
 
-    Does nothing outside of the main thread, where signals cannot be handled, and where a signal is
-    ignored, as Ctrl-C is by a shell's background jobs.
+    Does nothing outside of the main thread, where signals cannot be handled, and for a signal that
+    is ignored, such as Ctrl-C in a shell's background jobs.
     """
     for number in SIGNALS:
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -61,7 +60,7 @@ def install() -> None:
 
 
 def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
-    """Deliver the signal again if what it raised was ignored, as in a callback from C."""
+    """Deliver the signal again if its exception was ignored, as in a callback from C."""
     if not isinstance(ignored.exc_value, Interrupted):
         _Progress.report_ignored(ignored)
         return
@@ -92,7 +91,7 @@ def guarded(command: Callable[[], None]) -> None:
 
 
 def end_children() -> None:
-    """End all descendants of this process: by SIGTERM, and later by SIGKILL."""
+    """Terminate all descendants of this process: by SIGTERM, and later by SIGKILL."""
     below = _below(os.getpid(), _running())
     for ending in (signal.SIGTERM, signal.SIGKILL):
         for child in below:
@@ -137,7 +136,7 @@ def _tell() -> None:
     try:
         sys.stderr.write(f"{SIGNALS[_Progress.signal]}\n")
         sys.stderr.flush()
-    except (OSError, ValueError):  # nobody listens any more
+    except (OSError, ValueError):  # the standard error is closed
         return
     # PySpark's threads would print tracebacks when the JVM ends
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the end
@@ -155,7 +154,7 @@ def _below(root: int, parents: Mapping[int, int]) -> set[int]:
 
 
 def _running() -> dict[int, int]:
-    """Return the processes of the machine that have not ended, each with its parent."""
+    """Return the parent of each running process of the machine."""
     lines = _from_proc() if os.path.exists(f"{_PROC}/self/stat") else _from_ps()
     return {int(child): int(parent) for child, parent, state in lines if "Z" not in state}
 
@@ -167,7 +166,7 @@ def _from_proc() -> Iterator[list[str]]:
             try:
                 with open(f"{_PROC}/{name}/stat", encoding="utf-8", errors="replace") as stat:
                     state, parent = stat.read().rpartition(")")[2].split()[:2]
-            except OSError:  # it has ended since
+            except OSError:  # the process has ended meanwhile
                 continue
             yield [name, parent, state]
 

@@ -106,10 +106,10 @@ def report(
 
 
 def run_report(job: Job, out: Path) -> None:
-    """Run a job with its bursts recorded, draw them, and print what was written.
+    """Run a job with a record of its bursts, draw them, and print the names of written files.
 
-    Raises SetupError, before anything is run, where Matplotlib is missing, and InputError where no
-    bursts could be shared.
+    Raises SetupError, before the run, if Matplotlib is missing, and InputError if no bursts could
+    be shared.
     """
     from elsinore.cli.events import check_columns  # noqa: PLC0415 - loads Arrow
     from elsinore.report import draw, panels, records_table  # noqa: PLC0415 - Matplotlib, an extra

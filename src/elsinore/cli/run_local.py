@@ -76,7 +76,7 @@ def run_local(job: Job) -> int:
 def check_sql_over_results(job: Job, events: pa.Table) -> None:
     """Raise ArgumentError if --having or --then does not fit the columns of the results.
 
-    They are computed over the results of no events, so that a mistake is found before the run.
+    They are evaluated over empty results, so that errors are reported before the run.
     """
     if job.having is None and job.final_query is None:
         return
@@ -110,7 +110,7 @@ def say_open_windows(numbers: Mapping[str, int | None]) -> None:
 
 
 class ResultRows(ExitStack):
-    """The rows of a run as they are found: written at once, or as many held as are shown.
+    """Receives the rows of a run: writes them to files, or buffers as many as are shown.
 
     For the standard output, rows of several queries are buffered until each query is complete.
     """

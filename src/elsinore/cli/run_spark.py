@@ -171,8 +171,8 @@ def final_results(
 ) -> Iterator[tuple[str, DataFrame | pa.Table, Sequence[str]]]:
     """Yield each result after --having and --then: its name, its rows, the columns that order it.
 
-    Rows that came with other results are Arrow tables. Raises ArgumentError if --having or --then
-    does not fit the columns of the results.
+    Rows that were fetched with other results are Arrow tables. Raises ArgumentError if --having or
+    --then does not fit the columns of the results.
     """
     if job.having is None and job.final_query is None:
         for name in results:
@@ -194,7 +194,7 @@ def final_results(
 
 
 def analysed(option: str, make: Callable[[str], DataFrame], text: str) -> DataFrame:
-    """Return the data frame of an option's SQL; ArgumentError if it does not fit."""
+    """Return the data frame of an option's SQL; raise ArgumentError if it does not fit."""
     try:
         return make(text)
     except AnalysisException as error:
@@ -246,9 +246,9 @@ def answer_of_rows(job: Job, name: str, rows: pa.Table, order: Sequence[str]) ->
 
 @contextmanager
 def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """Yield a session of Spark; one that is started here is stopped at the end.
+    """Yield the existing session of Spark, or a new one that is stopped at the end.
 
-    `config` adds Spark's own settings to one that is started.
+    `config` has Spark settings for a new session.
     """
     from elsinore.spark.session import local_session  # noqa: PLC0415
 
@@ -257,7 +257,7 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
         yield running
         return
     spark = local_session(master, config=config)
-    interrupt.install()  # Spark puts its own handler in place as it starts
+    interrupt.install()  # Spark replaces the handlers when it starts
     for logger in loggers():
         logger.disabled = True
     try:
@@ -268,7 +268,7 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
 
 
 def options_of(job: Job, frame: DataFrame) -> RunOptions:
-    """Return the options of a job for Spark; ArgumentError if the events have no such time."""
+    """Return the options of a job for Spark; raise ArgumentError for a missing time column."""
     from elsinore.spark.events import look_at_time, nanosecond_columns  # noqa: PLC0415
 
     options = job.options()

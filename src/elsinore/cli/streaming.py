@@ -48,7 +48,7 @@ class StreamJob:
 
     @property
     def every(self) -> float:
-        """How often a micro-batch begins, in seconds."""
+        """The interval of micro-batches in seconds."""
         return 0.0 if self.once else self.seconds("trigger", self.trigger) or 0.0
 
     def seconds(self, name: str, text: str | None) -> float | None:
@@ -64,9 +64,9 @@ class StreamJob:
             raise ArgumentError(str(error)) from error
 
     def place(self) -> Place:
-        """Return where events come from; says on the standard error what was inferred.
+        """Return the source of events; print an inferred schema to the standard error.
 
-        A stream that is continued has the columns that were inferred when it began.
+        A continued stream has the columns that were inferred when it began.
         """
         from elsinore.connectors.checkpoint import Checkpoint  # noqa: PLC0415 - loads Arrow
         from elsinore.connectors.places import place_of  # noqa: PLC0415
@@ -82,7 +82,7 @@ class StreamJob:
         )
 
     def keep_schema(self, place: Place) -> None:
-        """Keep the columns of a topic's events in the checkpoint, if they were inferred."""
+        """Save the inferred columns of a topic's events, if any, in the checkpoint."""
         from elsinore.connectors.checkpoint import Checkpoint  # noqa: PLC0415 - loads Arrow
         from elsinore.connectors.places import KafkaPlace  # noqa: PLC0415
         from elsinore.connectors.records.schema_text import print_schema  # noqa: PLC0415
@@ -93,7 +93,7 @@ class StreamJob:
             checkpoint.keep_schema(print_schema(place.records.schema))
 
     def sink(self) -> Sink:
-        """Return where results go."""
+        """Return the sink of results."""
         from elsinore.connectors.places import sink_of  # noqa: PLC0415 - loads Arrow
         from elsinore.connectors.targets import key_columns  # noqa: PLC0415 - loads Arrow
 

@@ -1,4 +1,4 @@
-"""What the command line says of events' times: their column, unit and uncertainty."""
+"""Options of the command line for events' times: column, unit and uncertainty."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ UNCERTAIN = ("time_interval", "time_granularity", "time_step", "time_distributio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """The options `--time` and `--time-...`: the column that events are ordered by, and the rest.
+    """The options `--time` and `--time-...`; events are ordered by the column `time`.
 
-    That column is the first of `interval` where there is one.
+    With `interval`, that is its first column.
     """
 
     time: str = "time"
@@ -41,9 +41,7 @@ class Times:
         distribution: Sequence[str] | None,
         sets: bool = False,
     ) -> Times:
-        """Return what the options say, as they were given.
-
-        Raises ArgumentError for what cannot be read.
+        """Parse the options; raise ArgumentError for invalid values.
 
         >>> Times.from_options("time", "s", "first, last", None, None, ["1,2,1"]).distribution
         (1.0, 2.0, 1.0)
@@ -61,7 +59,7 @@ class Times:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `Workload.run` that say the same."""
+        """The equivalent arguments of `Workload.run`."""
         return {
             "time": self.time,
             "time_unit": self.unit,
@@ -74,7 +72,7 @@ class Times:
 
     @property
     def uncertain(self) -> UncertainTimes | None:
-        """What is said of uncertain times; InputError where that contradicts itself."""
+        """The options of uncertain times; raise InputError for contradictory ones."""
         from elsinore.runtime.uncertain import uncertain_times  # noqa: PLC0415 - loads Arrow
 
         return uncertain_times(
@@ -102,7 +100,7 @@ def _granularity(texts: Sequence[str]) -> str | dict[str, str]:
 def _distribution(
     texts: Sequence[str],
 ) -> str | tuple[float, ...] | dict[str, tuple[float, ...]]:
-    """Return what is said: weights, those of types, or the column (of no number) with events'."""
+    """Return probabilities, probabilities by type, or the column of events' distributions."""
     given = _by_type(texts, "--time-distribution")
     if isinstance(given, str):
         is_number = any(part.strip()[:1] in "+-.0123456789" for part in given.split(","))
@@ -111,7 +109,7 @@ def _distribution(
 
 
 def _by_type(texts: Sequence[str], option: str) -> str | dict[str, str]:
-    """Return what is said for all types, or what is said of each: TYPE=..."""
+    """Return the value for all types, or the values by type: TYPE=..."""
     pairs = [text.rpartition("=") for text in texts]
     whole = [said for _, equals, said in pairs if not equals]
     if len(whole) > 1 or (whole and len(pairs) > 1):
