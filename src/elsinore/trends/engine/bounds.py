@@ -123,6 +123,11 @@ class Bounds:
         return first, first + (1 if is_whole else len(ranges))
 
     @property
+    def has_columns(self) -> bool:
+        """Whether there is any order or range."""
+        return bool(self._orders or self._parts)
+
+    @property
     def attributes(self) -> set[str]:
         """The attributes that ranges are made of."""
         cuts = [cut for part in self._parts for cuts in part.ranges for cut in cuts]

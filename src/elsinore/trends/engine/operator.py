@@ -22,7 +22,7 @@ from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.saving import load_store, save_store
 from elsinore.trends.engine.sharing.statistics import SharingCounts
 from elsinore.trends.engine.store import Store, bytes_per_slot
-from elsinore.trends.engine.tables import Batch
+from elsinore.trends.engine.tables import Batch, no_attributes
 from elsinore.trends.engine.totals import rebuild
 from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.partials import TotalsBatches, totals_fields
@@ -108,6 +108,7 @@ class EngineOperator:
         self._take_tables()
         if self._one_slot:
             self._store.grow_slots(1)
+        self._events = Batch(no_attributes())
 
     @property
     def statistics(self) -> TrendStatistics:
@@ -161,7 +162,7 @@ class EngineOperator:
             if self._one_slot and self.unit.squared:  # the others were given out
                 self._shifts.keep(self._shifts.groups == self.open_group)
             for begin in range(0, batch.num_rows, CHUNK):
-                self._let_act(self._columns(batch.slice(begin, CHUNK), slots))
+                self._let_act(self._take_events(batch.slice(begin, CHUNK), slots))
         if until is not None:
             return self.close(until)
         if not self._one_slot:
@@ -169,8 +170,8 @@ class EngineOperator:
         group = self.open_group
         return self._take(lambda totals: totals["group"] != group)
 
-    def _columns(self, batch: pa.RecordBatch, slots: KeySlots | None) -> Batch:
-        """Return the columns of a batch, with a slot for each event."""
+    def _take_events(self, batch: pa.RecordBatch, slots: KeySlots | None) -> NDArray[np.int64]:
+        """Take the columns of a batch, with a slot for each event; return the events' classes."""
         of_keys = numbers_of(batch, "key", np.int32) if slots is None else slots_of(batch, slots)
         if not self._one_slot:
             count = int(of_keys.max(initial=-1)) + 1
@@ -179,31 +180,36 @@ class EngineOperator:
                 # a key's rows are read again and again: they stay in the processor's cache
                 by_key, _ = rows_by_code(of_keys, count)
                 batch, of_keys = batch.take(to_arrow(by_key)), of_keys[by_key]
-        unit, rows = self.unit, batch.num_rows
-        keys, groups = numbers_of(batch, "key", np.int32), numbers_of(batch, "group", np.int32)
-        addends, present = np.empty((0, rows)), np.empty((0, rows), np.uint8)
-        if unit.addends:
-            addends, present = addend_columns(unit, batch, groups, self._shifts)
-        return Batch(
-            {
-                "slots": of_keys,
-                "keys": keys,
-                "groups": groups,
-                "times": numbers_of(batch, "time", np.int64),
-                "codes": self._builder.numbers(numbers_of(batch, "class", np.int64)),
-                "addends": addends,
-                "present": present,
-                "has_great": great_addends(addends),
-                "ranks": rank_columns(self._builder.updates.ranks, batch),
-                "values": self._conditions.columns(batch, self._program, self._store),
-                **self._builder.bounds.columns(batch, self._conditions.text_codes),
-            }
-        )
+        columns: dict[str, Any] = {
+            "slots": of_keys,
+            "keys": numbers_of(batch, "key", np.int32),
+            "groups": numbers_of(batch, "group", np.int32),
+            "times": numbers_of(batch, "time", np.int64),
+            "codes": self._builder.numbers(numbers_of(batch, "class", np.int64)),
+        }
+        if self._read or self._conditions.count or self._builder.bounds.has_columns:
+            columns |= self._attributes(batch, columns["groups"])
+        self._events.take(columns)
+        codes: NDArray[np.int64] = columns["codes"]
+        return codes
 
-    def _let_act(self, batch: Batch) -> None:
+    def _attributes(self, batch: pa.RecordBatch, groups: NDArray[np.int32]) -> dict[str, Any]:
+        """Return the columns of attributes: what events add up, and what conditions compare."""
+        addends, present = np.empty((0, len(groups))), np.empty((0, len(groups)), np.uint8)
+        if self.unit.addends:
+            addends, present = addend_columns(self.unit, batch, groups, self._shifts)
+        return {
+            "addends": addends,
+            "present": present,
+            "has_great": great_addends(addends),
+            "ranks": rank_columns(self._builder.updates.ranks, batch),
+            "values": self._conditions.columns(batch, self._program, self._store),
+            **self._builder.bounds.columns(batch, self._conditions.text_codes),
+        }
+
+    def _let_act(self, codes: NDArray[np.int64]) -> None:
         """Let all events of a batch act, and do what the loop stops for."""
-        store, event = self._store, 0
-        codes = np.asarray(batch.codes)
+        store, batch, event = self._store, self._events, 0
         self._shared.make_room(store, len(codes))
         if self._builder.is_numbered:  # classes were numbered anew
             self._take_tables()
@@ -259,9 +265,9 @@ class EngineOperator:
     def _take(self, is_chosen: Any) -> pa.RecordBatch:
         """Remove the chosen totals from the store and return them; None: all."""
         store = self._store
-        arrays = store.total_arrays()
         if not store.total_count:
             return self._nothing
+        arrays = store.total_arrays()
         chosen = np.ones(store.total_count, np.bool_)
         if is_chosen is not None:
             chosen = is_chosen(arrays["totals"])

@@ -24,6 +24,7 @@ import cython
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.operators.conditions.tables import Columns
 from elsinore.structs import struct, table
 
 NUMBER, PRICE = np.dtype("i4"), np.dtype("f8")
@@ -137,9 +138,27 @@ class Batch:
     """
 
     def __init__(self, columns: dict[str, Any]) -> None:
+        self.take(columns)
+
+    def take(self, columns: dict[str, Any]) -> None:
+        """Take columns of the next events; the others stay, which have no values of events."""
         for name, column in columns.items():
             setattr(self, name, column)
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
+
+
+def no_attributes() -> dict[str, Any]:
+    """Return the columns of attributes of a batch whose events have none that is read."""
+    doubles, integers = np.empty((0, 0)), np.empty((0, 0), np.int64)
+    truths = np.empty((0, 0), np.uint8)
+    return {
+        "addends": doubles,
+        "present": truths,
+        "has_great": False,
+        "values": Columns(doubles, integers),
+        "ordered": truths,
+        **dict.fromkeys(("ranks", "orders", "lows", "highs"), integers),
+    }
