@@ -177,7 +177,7 @@ def test_what_a_picture_leaves_out_is_counted() -> None:
 def test_without_a_program_to_lay_it_out_the_remedy_is_told(
     planned: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["elsinore.plan.explain.pictures"], "PACKAGE", "no-such-package")
+    monkeypatch.setattr(sys.modules["elsinore.operators.pictures"], "PACKAGE", "no-such-package")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SetupError, match=r"pip install 'elsinore\[report\]'"):
         explain_svg(planned)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from elsinore.automata.positions import FREE
 from elsinore.errors import QuerySemanticError
 from elsinore.language import parse_expression, parse_query
 from elsinore.model import Conjunction, Query
 from elsinore.plan.assembly import guarded_template
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.guards import FREE
 from oracles import reference as oracle
 from oracles.reference import ReferenceEvent
 from support.guarded import Interpreter

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from elsinore.automata.positions import Ways
 from elsinore.model import Expression
 from elsinore.model.evaluate import is_true
 from elsinore.plan.between import PREVIOUS
 from elsinore.plan.guarded import GuardedTemplate, Move
-from elsinore.plan.guards import Ways
 from oracles.reference import ReferenceEvent
 
 # A trend with its variables: places in the stream, each with what it is bound to.

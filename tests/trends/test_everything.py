@@ -16,6 +16,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from elsinore.automata.positions import guarded_positions
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.local import run
 from elsinore.model import (
@@ -33,7 +34,6 @@ from elsinore.model import (
 from elsinore.model import pattern as pt
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Plan, Sharing
-from elsinore.plan.guards import guarded_positions
 from elsinore.runtime.options import RunOptions
 from oracles.reference import ReferenceEvent
 from support.trends import (

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from elsinore.local.events import Events, parted
 from elsinore.local.parting import Parting
-from elsinore.model.window import Window, last_window, window_start
+from elsinore.model.window import Window, common_borders, last_window, window_start
 from elsinore.operators import kind_for
-from elsinore.plan.panes import common_borders
 from elsinore.threads import nothing
 
 STRETCH = 2**18  # rows of a batch

@@ -11,6 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from elsinore.automata import Nfa, Symbol, Transition, ambiguity
+from elsinore.automata.positions import (
+    GuardedPositions,
+    Ways,
+    either,
+    entered_at,
+    guarded_positions,
+)
 from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.matches.aggregates import Aggregates, no_function
 from elsinore.matches.conditions import INDEXED, LATE, RANGES, Conditions
@@ -27,13 +34,6 @@ from elsinore.model.clock import Clock
 from elsinore.model.expression import Call, Expression, Reference
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.guards import (
-    GuardedPositions,
-    Ways,
-    either,
-    entered_at,
-    guarded_positions,
-)
 from elsinore.plan.modes import Uncertainty
 from elsinore.plan.predicates import (
     contradictions,

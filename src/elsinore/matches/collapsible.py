@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.automata.positions import FREE
 from elsinore.matches.conditions import Condition
 from elsinore.matches.registers import RegisterKind, slot_of
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model import expression as ex
 from elsinore.operators.conditions.code import Moment
-from elsinore.plan.guards import FREE
 
 
 def needs_paths(template: MatchTemplate) -> bool:

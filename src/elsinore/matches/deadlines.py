@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from elsinore.automata.positions import Ways
 from elsinore.matches.conditions import Condition
 from elsinore.matches.registers import slot_of
 from elsinore.matches.relations import Relation
@@ -25,7 +26,6 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.operators.conditions.code import Moment
-from elsinore.plan.guards import Ways
 from elsinore.plan.ranges import signed_terms
 
 ROUNDED = 2  # microseconds by which times that are doubles, and their sums, may be off

@@ -13,8 +13,8 @@ from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.kinds import AfterMatch
 from elsinore.model.query import Query
+from elsinore.model.window import length_in_words
 from elsinore.plan.between import is_local
-from elsinore.plan.explain.text import length_in_words
 from elsinore.words import listed
 
 

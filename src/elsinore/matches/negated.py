@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from elsinore.automata.positions import FREE, NO_WAY, Ways
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Keys, MatchBatch
 from elsinore.matches.classes import ClassStates
@@ -36,7 +37,6 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import longest
 from elsinore.matches.template import START, MatchTemplate, WindowSpan
 from elsinore.matches.uncertain import MOST_SUMMED, UncertainSearch, at_most_one
-from elsinore.plan.guards import FREE, NO_WAY, Ways
 
 MOST_CHAINS = 100_000  # possible matches of a pattern under NOT
 MOST_RUNS = 12  # runs of a match, none of which is free whenever another is: 2^12 sums

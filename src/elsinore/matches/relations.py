@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from elsinore.automata.positions import Ways
 from elsinore.errors import QuerySemanticError
 from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import RegisterKind, Slot, slot_attribute
@@ -20,7 +21,6 @@ from elsinore.model import pattern as pt
 from elsinore.model.expression import Attribute, Expression, Reference
 from elsinore.model.query import Query
 from elsinore.operators.conditions.code import Moment
-from elsinore.plan.guards import Ways
 from elsinore.plan.predicates import place_of
 from elsinore.plan.related import positive_variables, related_negatives
 

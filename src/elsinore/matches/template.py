@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from elsinore.automata.positions import FREE, NO_WAY, Ways
 from elsinore.matches.arrays import NO_WINDOW
 from elsinore.matches.conditions import Condition
 from elsinore.matches.deadlines import Deadline
@@ -19,7 +20,6 @@ from elsinore.model import pattern as pt
 from elsinore.model.expression import Duration, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.modes import HIGH, LAW, Uncertainty
 
 START = -1  # the source of an edge that begins a match

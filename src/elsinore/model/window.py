@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from elsinore.errors import QuerySemanticError, QuerySyntaxError, Span
+from elsinore.words import count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,3 +206,63 @@ class Window:
 def overlap_of(window: Window | None) -> int:
     """Return the greatest number of windows that contain the same time; 1 without WITHIN."""
     return 1 if window is None else window.overlap
+
+
+def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
+    """Return the least stretch of time, and its origin, whose borders no window crosses.
+
+    Windows that tumble or leave gaps have one together; None where some overlap, or their origins
+    do not fit.
+
+    >>> common_borders([Window(10), Window(15)])
+    (30, 0)
+    >>> common_borders([Window(10, 5)]) is None
+    True
+    """
+    length, origin = math.lcm(*(window.step for window in windows)), windows[0].origin
+    for window in windows:
+        if window.overlap > 1 or (window.origin - origin) % window.step:
+            return None
+    return length, origin
+
+
+def windows_in_words(window: Window | None) -> str:
+    """Return a query's windows in words.
+
+    >>> windows_in_words(Window(1_800_000_000, 300_000_000))
+    'windows of 30 minutes, a new one every 5 minutes: 6 are open at once'
+    """
+    if window is None:
+        return "one window over the whole stream"
+    window = window.written or window
+    within, step = (length_in_words(window, length) for length in (window.within, window.step))
+    if window.step == window.within:
+        return f"windows of {within}, one after another"
+    lengths = f"windows of {within}, a new one every {step}"
+    return f"{lengths}: {window.overlap} are open at once" if window.overlap > 1 else lengths
+
+
+def length_in_words(window: Window, length: int) -> str:
+    """Return a length in the unit of a window as written: of time, calendar days or events.
+
+    >>> length_in_words(Window(10, events=True), 10)
+    '10 events'
+    """
+    if window.events:
+        return count(length, "event")
+    calendar = f" in {window.zone}" if window.zone else ""
+    return duration(length, window.per_microsecond) + calendar
+
+
+def duration(length: int, per_microsecond: int = 1) -> str:
+    """Return a duration in the greatest unit that divides it.
+
+    `per_microsecond` says how many of its units make a microsecond.
+
+    >>> duration(5_400_000_000), duration(1_500, 1_000)
+    ('90 minutes', '1,500 nanoseconds')
+    """
+    for name, size in reversed(UNITS.items()):
+        if name != "week" and length % (size * per_microsecond) == 0:
+            return count(length // (size * per_microsecond), name, f"{name}s")
+    return count(length, "nanosecond", "nanoseconds")

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 from elsinore.errors import escaped
 from elsinore.language import render
 from elsinore.model.computed import ComputedName
+from elsinore.model.window import common_borders
 from elsinore.operators.equality_keys import equality_keys
 from elsinore.operators.kind import Kind, Sample
 from elsinore.operators.panes import KEEPS_ALL, OVERLAP
+from elsinore.operators.pictures import mermaid, svg
 from elsinore.operators.planning import gathered
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Plan, Sharing, Unit
 from elsinore.plan.classes import Bit, Choices, Digit
-from elsinore.plan.explain import TemplateGraph, mermaid, svg
-from elsinore.plan.explain.text import MOST_NAMES
-from elsinore.plan.panes import common_borders
+from elsinore.plan.explain import MOST_NAMES, TemplateGraph
 from elsinore.words import count, listed
 
 

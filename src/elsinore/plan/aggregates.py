@@ -11,7 +11,7 @@ their deviations from a value near them all, the *shift*, and the squares of the
 of values near 10^9 that differ by little would cancel out.) Each type of events has a shift of its
 own, and where windows overlap there are two such sums, of which a window reads one
 (`elsinore.plan.epochs`). Each partial total has its shifts, and totals with different ones are
-brought to one before they are added (`elsinore.trends.values.spread`).
+brought to one before they are added (`elsinore.trends.partials`).
 """
 
 from __future__ import annotations

@@ -7,6 +7,15 @@ from dataclasses import dataclass, replace
 
 from elsinore.automata import Ambiguity, Nfa, Symbol, Transition, ambiguity
 from elsinore.automata.nfa import closure
+from elsinore.automata.positions import (
+    FREE,
+    NO_WAY,
+    GuardedPositions,
+    Ways,
+    either,
+    entered_at,
+    guarded_positions,
+)
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 from elsinore.model.expression import Expression
@@ -16,15 +25,6 @@ from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
 from elsinore.plan.between import Reading, is_local, readings
 from elsinore.plan.determinized import refuse_readings
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
-from elsinore.plan.guards import (
-    FREE,
-    NO_WAY,
-    GuardedPositions,
-    Ways,
-    either,
-    entered_at,
-    guarded_positions,
-)
 from elsinore.plan.neighbours import impossible_neighbours
 from elsinore.plan.predicates import (
     contradictions,

@@ -1,7 +1,7 @@
 """Ambiguous patterns, by which some sequence of events can be read in two ways, made unambiguous.
 
-Their automata are determinized, so that every trend is counted once. An event is then bound to all
-variables of its type: an aggregate over one of several is refused, as readings would disagree.
+Their automata are determinized, so that every trend is counted once. An event is then bound to one
+variable of its type: an aggregate over some of several is refused, as readings would disagree.
 """
 
 from __future__ import annotations
@@ -10,63 +10,27 @@ from dataclasses import replace
 
 from elsinore.automata import Ambiguity, Dfa, Letter, Nfa, Symbol, determinize, minimize
 from elsinore.automata import Transition as Step
+from elsinore.automata.positions import FREE
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 from elsinore.model.expression import Expression, attributes
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
-from elsinore.plan.guards import FREE
-from elsinore.plan.template import START, State, Template, Transition
 
 Variables = frozenset[str]
 
 
-def determinized(guarded: GuardedTemplate) -> Template:
-    """Return a template of a plain ambiguous pattern.
+def unambiguous(guarded: GuardedTemplate) -> GuardedTemplate:
+    """Return a guarded template of a plain pattern whose trends have one run each.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a+, A b+);"
-    >>> found = determinized(guarded_template(parse_workload(text).queries[0]))
-    >>> len(found.states), [sorted(move.variables) for move in found.transitions][0]
-    (2, ['a', 'b'])
+    >>> found = unambiguous(guarded_template(parse_workload(text).queries[0]))
+    >>> found.ambiguous, [state.variable for state in found.states]
+    (False, ['a', 'a'])
     """
-    dfa, by_type = _automaton(guarded)
-    returned_to = any(target == 0 for target in dfa.moves.values())
-    states = list(range(dfa.states)) if returned_to else list(range(1, dfa.states))
-    number = {state: place for place, state in enumerate(states)}
-    transitions: list[Transition] = []
-    labels: dict[int, set[str]] = {place: set() for place in number.values()}
-    for (source, letter), target in dfa.moves.items():
-        needed, variables = by_type[letter.type]
-        labels[number[target]].add(letter.type)
-        sources = [START] if source == 0 else []
-        sources += [number[source]] if source in number else []
-        transitions += [
-            Transition(
-                type=letter.type,
-                needs=letter.true,
-                lacks=needed - letter.true,
-                source=place,
-                target=number[target],
-                variables=variables,
-            )
-            for place in sources
-        ]
-    return Template(
-        query=guarded.query,
-        states=tuple(
-            State(label=" or ".join(sorted(labels[place]))) for place in range(len(states))
-        ),
-        transitions=tuple(transitions),
-        accepting=frozenset(number[state] for state in dfa.accepting),
-        aggregation=guarded.aggregation,
-    )
-
-
-def unambiguous(guarded: GuardedTemplate) -> GuardedTemplate:
-    """Return a guarded template of a plain pattern whose trends have one run each."""
     if not guarded.ambiguous:
         return guarded
     dfa, by_type = _automaton(guarded)

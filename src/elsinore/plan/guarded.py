@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from elsinore.automata.positions import NO_WAY, Ways
 from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation
-from elsinore.plan.guards import NO_WAY, Ways
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

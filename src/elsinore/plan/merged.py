@@ -16,11 +16,11 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from elsinore.automata.positions import FREE, Ways
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import Events
-from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.template import (
     ALL,
     START,

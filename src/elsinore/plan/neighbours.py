@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from elsinore.automata import contradictory
+from elsinore.automata.positions import GuardedPositions
 from elsinore.language import render
 from elsinore.model import pattern as pt
 from elsinore.model.expression import Attribute, Binary, Expression
 from elsinore.model.query import Query
 from elsinore.plan.between import CURRENT, PREVIOUS, is_local, readings
-from elsinore.plan.guards import GuardedPositions
 from elsinore.plan.predicates import binds, over_type
 from elsinore.plan.ranges import limits_time
 

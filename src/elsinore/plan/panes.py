@@ -31,24 +31,6 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
     return length or None
 
 
-def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
-    """Return the least stretch of time, and its origin, whose borders no window crosses.
-
-    Windows that tumble or leave gaps have one together; None where some overlap, or their origins
-    do not fit.
-
-    >>> common_borders([Window(10), Window(15)])
-    (30, 0)
-    >>> common_borders([Window(10, 5)]) is None
-    True
-    """
-    length, origin = math.lcm(*(window.step for window in windows)), windows[0].origin
-    for window in windows:
-        if window.overlap > 1 or (window.origin - origin) % window.step:
-            return None
-    return length, origin
-
-
 def stays(nodes: Sequence[Node]) -> tuple[bool, ...]:
     """Return for each node whether trends that ended there stay: none comes back or is emptied.
 
@@ -110,6 +92,8 @@ def can_combine(unit: TrendUnit) -> str | None:
         return "single events are kept, and trends connect them across panes"
     if unit.exact:
         return "it computes with integers of any size"
-    if max(action_rows(unit.merged.nodes), default=0) > ROW_LIMIT:
+    if not unit.merged.nodes:
+        return "no event can be in a trend"
+    if max(action_rows(unit.merged.nodes)) > ROW_LIMIT:
         return f"its template has more than {ROW_LIMIT} states that trends may have in common"
     return None

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from elsinore.automata import contradictory
 from elsinore.automata.nfa import closure
+from elsinore.automata.positions import GuardedPositions
 from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.language import render
 from elsinore.model import expression as ex
@@ -20,7 +21,6 @@ from elsinore.model.expression import Attribute, Expression, Reference
 from elsinore.model.pattern import Pattern
 from elsinore.model.query import Query
 from elsinore.plan.between import Reading, goes_back, is_local, readings
-from elsinore.plan.guards import GuardedPositions
 
 
 def local_predicates(query: Query) -> dict[str, frozenset[Expression]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from elsinore.automata.nfa import closure
+from elsinore.automata.positions import GuardedPositions
 from elsinore.errors import QuerySemanticError
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
@@ -17,7 +18,6 @@ from elsinore.model.check import variables_named
 from elsinore.model.expression import Expression, Reference
 from elsinore.model.query import Query
 from elsinore.plan.between import is_local
-from elsinore.plan.guards import GuardedPositions
 from elsinore.plan.predicates import place_of, wholes_of
 
 _REFERENCES = frozenset({Reference.PLAIN, Reference.CURRENT, Reference.FIRST, Reference.LAST})

@@ -23,14 +23,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from elsinore.automata.nfa import closure
+from elsinore.automata.positions import FREE, NO_WAY, Ways
 from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan.aggregates import TRENDS, Aggregation, Field, FieldKind
 from elsinore.plan.between import ANCHOR, PREVIOUS
-from elsinore.plan.determinized import determinized
+from elsinore.plan.determinized import unambiguous
 from elsinore.plan.guarded import Events, GuardedTemplate, Move
-from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.ranges import MOST_RANGES, both, common_sort_key, ranges_of
 from elsinore.plan.taken_apart import taken_apart
 from elsinore.plan.template import (
@@ -95,8 +95,8 @@ def stored(
     [0, 0, 1]
     """
     negatives = negatives or Negatives()
-    if guarded.ambiguous and guarded.sides == 1 and guarded.is_plain:
-        return determinized(guarded)
+    if guarded.sides == 1 and guarded.is_plain:
+        guarded = unambiguous(guarded)
     parts = taken_apart(guarded) if guarded.sides > 1 else (guarded,)
     if isinstance(parts, str):
         return parts
@@ -291,7 +291,7 @@ class _Storing:
                 lacks=guarded.states[target].lacks,
                 source=number[source],
                 target=place,
-                variables=frozenset({guarded.states[target].variable}),
+                variable=guarded.states[target].variable,
                 reads=reads._replace(carries=_carries(source, order[place])),
             )
             for source, target, reads in self._steps

@@ -12,11 +12,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from elsinore.automata.nfa import closure
+from elsinore.automata.positions import Ways
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan.determinized import unambiguous
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
-from elsinore.plan.guards import Ways
 from elsinore.plan.implied import without_implied
 from elsinore.plan.template import START
 

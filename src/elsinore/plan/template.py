@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from elsinore.automata.positions import FREE, NO_WAY, Ways
 from elsinore.model.expression import Binary, Expression, Negative, Operator
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind
 from elsinore.plan.guarded import Events
-from elsinore.plan.guards import FREE, NO_WAY, Ways
 
 START = -1  # the source of a transition that begins a trend
 
@@ -46,7 +46,7 @@ class Reads(NamedTuple):
 
     All cuts of one of `ranges` hold, if there are any, and all `conditions` between the two events.
     Between them, some way in `free` is free of negative matches, and none of `unless` is; a way
-    consists of numbers of negatives (`elsinore.plan.guards`). `checks` hold between the event and
+    has numbers of negatives (`elsinore.automata.positions`). `checks` hold between the event and
     the ANCHOR of the trend, if it has one; with `carries`, the trend keeps its anchor.
     """
 
@@ -88,13 +88,12 @@ class Rows(NamedTuple):
 class Transition(Events):
     """Such an event takes state `target` after `source` (START: as a trend's first event).
 
-    `variables` are those that the event is bound to by it: one, or in an ambiguous pattern all that
-    it could be bound to.
+    The event is bound to `variable`.
     """
 
     source: int
     target: int
-    variables: frozenset[str]
+    variable: str
     reads: Reads = ALL  # which events of the source it may follow
 
 
@@ -142,7 +141,7 @@ def contributes(entry: Field, move: Transition) -> bool:
     """Return whether an event adds to a field when it makes a transition."""
     if entry.kind is FieldKind.BEGINNING:
         return move.source == START
-    return entry.kind is not FieldKind.TRENDS and bool(move.variables & entry.variables)
+    return entry.kind is not FieldKind.TRENDS and move.variable in entry.variables
 
 
 def label(type_name: str, variable: str) -> str:

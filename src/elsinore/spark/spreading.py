@@ -14,11 +14,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from elsinore.model.window import LONGEST, Window
+from elsinore.model.window import LONGEST, Window, common_borders
 from elsinore.operators import kind_for
 from elsinore.operators.panes import OVERLAP
 from elsinore.plan import Unit
-from elsinore.plan.panes import common_borders
 from elsinore.runtime.columnar import Layout, Stretches
 from elsinore.runtime.columnar.hashing import hash_rows
 from elsinore.runtime.options import RunOptions

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elsinore.automata.positions import FREE, Ways
 from elsinore.matches.aggregates import FORMULAS, UserAggregate
 from elsinore.matches.consistency import filters_of
 from elsinore.matches.engine import codes
@@ -21,7 +22,6 @@ from elsinore.model.kinds import AfterMatch, Strategy
 from elsinore.operators.conditions.code import Program as Code
 from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison, comparison_of
 from elsinore.operators.conditions.tables import Conditions
-from elsinore.plan.guards import FREE, Ways
 from elsinore.structs import empty, table
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from elsinore.automata.positions import FREE, Ways
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
-from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.merged import Edge, Node, coarsest_division
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, START, Cut, Reads

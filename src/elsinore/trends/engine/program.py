@@ -12,11 +12,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from elsinore.automata.positions import FREE, NO_WAY, Ways
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan import TrendUnit
-from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine.bounds import Bounds
 from elsinore.trends.engine.constants import NO_BLOCK, NO_GUARD, NO_STEPS, UNKNOWN

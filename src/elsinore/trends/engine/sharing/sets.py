@@ -20,11 +20,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from elsinore.automata.positions import FREE
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan.aggregates import FieldKind
-from elsinore.plan.guards import FREE
 from elsinore.plan.merged import Edge, MergedTemplate, Node, queries_through
 from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine.sharing.words import in_words

@@ -1,13 +1,20 @@
-"""What `explain` says about trend queries: their templates, paths and windows."""
+"""What `explain` says about trend queries: their templates, paths and windows.
+
+A merged template is shown as the paper draws it (HAMLET, Section 3.1 and Figure 3): each event type
+once, transitions labelled by queries. The engine's own (`elsinore.plan.merged`) tells apart states
+that this picture draws as one.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from elsinore.model import pattern as pt
 from elsinore.model.query import Query
-from elsinore.model.window import UNITS, Window
-from elsinore.plan.explain.graph import template_graph
+from elsinore.model.window import length_in_words, windows_in_words
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path, Way
@@ -16,6 +23,63 @@ from elsinore.words import count, listed
 
 MOST_NAMES = 20  # of queries or types that are listed at once
 WHOLE_STREAM = "the whole stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """Events of `source` may come right before events of `target` in trends of `queries`."""
+
+    source: str
+    target: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateGraph:
+    """Event types, the queries that begin and end with each, and the arrows between them."""
+
+    types: tuple[str, ...]
+    starts: dict[str, tuple[str, ...]]
+    ends: dict[str, tuple[str, ...]]
+    arrows: tuple[Arrow, ...]
+    # the Kleene sub-patterns E+ that several queries have (HAMLET, Definition 4)
+    shared: tuple[Arrow, ...] = ()
+
+
+def template_graph(templates: Sequence[GuardedTemplate]) -> TemplateGraph:
+    """Return the merged template of some queries, types in order of first occurrence."""
+    types: dict[str, None] = {}
+    starts: dict[str, dict[str, None]] = {}
+    ends: dict[str, list[str]] = {}
+    arrows: dict[tuple[str, str], dict[str, None]] = {}
+    repeated: dict[str, list[str]] = {}
+    for event in (
+        event for planned in templates for event in pt.positive_events(planned.query.pattern)
+    ):
+        types[event.type] = None
+    for template in templates:
+        name = template.query.name
+        pairs = sorted(template.neighbours(), key=lambda pair: (pair[1], pair[0] or ""))
+        for before, after in pairs:
+            if before is None:
+                starts.setdefault(after, {})[name] = None
+            else:
+                arrows.setdefault((before, after), {})[name] = None
+        for looping in sorted(template.loops()):
+            repeated.setdefault(looping, []).append(name)
+        for last in sorted(template.end_types()):
+            ends.setdefault(last, []).append(name)
+    return TemplateGraph(
+        tuple(types),
+        {name: tuple(queries) for name, queries in starts.items()},
+        {name: tuple(queries) for name, queries in ends.items()},
+        tuple(Arrow(*pair, tuple(queries)) for pair, queries in arrows.items()),
+        tuple(
+            Arrow(name, name, tuple(queries))
+            for name, queries in repeated.items()
+            if len(queries) > 1
+        ),
+    )
 
 
 def path_in_words(path: Path, way: Way) -> str:
@@ -146,48 +210,6 @@ def query_warnings(query: Query) -> tuple[str, ...]:
         gaps = f"SLIDE is longer than WITHIN: windows hop and leave gaps of {gap}, whose events "
         return (gaps + "are in no window.",)
     return ()
-
-
-def windows_in_words(window: Window | None) -> str:
-    """Return a query's windows in words.
-
-    >>> windows_in_words(Window(1_800_000_000, 300_000_000))
-    'windows of 30 minutes, a new one every 5 minutes: 6 are open at once'
-    """
-    if window is None:
-        return "one window over the whole stream"
-    window = window.written or window
-    within, step = (length_in_words(window, length) for length in (window.within, window.step))
-    if window.step == window.within:
-        return f"windows of {within}, one after another"
-    lengths = f"windows of {within}, a new one every {step}"
-    return f"{lengths}: {window.overlap} are open at once" if window.overlap > 1 else lengths
-
-
-def length_in_words(window: Window, length: int) -> str:
-    """Return a length in the unit of a window as written: of time, calendar days or events.
-
-    >>> length_in_words(Window(10, events=True), 10)
-    '10 events'
-    """
-    if window.events:
-        return count(length, "event")
-    calendar = f" in {window.zone}" if window.zone else ""
-    return duration(length, window.per_microsecond) + calendar
-
-
-def duration(length: int, per_microsecond: int = 1) -> str:
-    """Return a duration in the greatest unit that divides it.
-
-    `per_microsecond` says how many of its units make a microsecond.
-
-    >>> duration(5_400_000_000), duration(1_500, 1_000)
-    ('90 minutes', '1,500 nanoseconds')
-    """
-    for name, size in reversed(UNITS.items()):
-        if name != "week" and length % (size * per_microsecond) == 0:
-            return count(length // (size * per_microsecond), name, f"{name}s")
-    return count(length, "nanosecond", "nanoseconds")
 
 
 def _pane(unit: TrendUnit) -> str:

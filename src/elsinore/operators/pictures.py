@@ -1,17 +1,18 @@
-"""The merged template as a Mermaid flowchart, and as an SVG laid out by Graphviz's program dot.
+"""Merged templates as a Mermaid flowchart, and as an SVG laid out by Graphviz's program dot.
 
-The package graphviz-pure brings one along that needs no system library; a `dot` that is installed
-does as well.
+Of many types, those in the same place are one box. The package graphviz-pure brings a dot along
+that needs no system library; a `dot` that is installed does as well.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from elsinore.errors import SetupError
-from elsinore.plan.explain.graph import TemplateGraph, few_graphs
+from elsinore.plan.explain import Arrow, TemplateGraph
+from elsinore.plan.merged import coarsest_division
 
 PACKAGE = "graphviz-pure"
 MOST_NAMES = 3  # names of queries on one arrow; more of them are counted
@@ -24,6 +25,10 @@ STYLE = """\
   node [shape=box, style="rounded,filled", fillcolor="#eef3fb", margin="0.22,0.1",
         fontname="Helvetica", fontsize=12]
   edge [fontname="Helvetica", fontsize=10, arrowsize=0.7]"""
+MOST_BOXES = 24  # of one graph; beyond it types in the same place become one box
+MOST_DRAWN = 60  # boxes of one graph that are drawn at all, those of the most queries
+MOST_GRAPHS = 20  # graphs of one picture
+SHOWN_TYPES = 3  # types that a box of several names
 
 
 def svg(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
@@ -139,4 +144,108 @@ def _mermaid_names(queries: tuple[str, ...]) -> str:
 def _escaped(text: str) -> str:
     return (
         text.replace("&", "#38;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    )
+
+
+def few_graphs(graphs: Sequence[tuple[str, TemplateGraph]]) -> list[tuple[str, TemplateGraph]]:
+    """Return the graphs as they are drawn, with titles that say what is left out."""
+    drawn = []
+    for title, graph in graphs[:MOST_GRAPHS]:
+        shown = few_boxes(graph)
+        hidden = len(shown.types) - MOST_DRAWN
+        if hidden > 0:
+            heading = f"{title} ({hidden:,} more boxes are not drawn)"
+            drawn.append((heading, _most_used(shown)))
+        else:
+            drawn.append((title, shown))
+    left_out = len(graphs) - len(drawn)
+    if left_out > 0:
+        last, graph = drawn[-1]
+        drawn[-1] = (f"{last} ({left_out:,} more operators are not drawn)", graph)
+    return drawn
+
+
+def few_boxes(graph: TemplateGraph) -> TemplateGraph:
+    """Return the graph with one box for all types in the same place, if it has many types.
+
+    Two types are in the same place if both begin, end and repeat or not, and the types before and
+    after them are in the same places (the coarsest such division, by refinement).
+
+    >>> types = tuple(f"X{n}" for n in range(30))
+    >>> arrows = tuple(Arrow(name, "B", (f"q{name}",)) for name in types)
+    >>> starts = {name: ("q" + name,) for name in types}
+    >>> few_boxes(TemplateGraph((*types, "B"), starts, {"B": ("q",)}, arrows)).types
+    ('X0, X1, X2 and 27 more', 'B')
+    """
+    if len(graph.types) <= MOST_BOXES:
+        return graph
+    place = _places(graph)
+    together: dict[int, list[str]] = {}
+    for name in graph.types:
+        together.setdefault(place[name], []).append(name)
+    box = {name: _box(names) for names in together.values() for name in names}
+    return TemplateGraph(
+        tuple(dict.fromkeys(box[name] for name in graph.types)),
+        _joined(graph.starts, box),
+        _joined(graph.ends, box),
+        _between(graph.arrows, box),
+        _between(graph.shared, box),
+    )
+
+
+def _between(arrows: Sequence[Arrow], box: Mapping[str, str]) -> tuple[Arrow, ...]:
+    """Return the arrows between boxes that arrows between types make."""
+    joined: dict[tuple[str, str], dict[str, None]] = {}
+    for arrow in arrows:
+        queries = joined.setdefault((box[arrow.source], box[arrow.target]), {})
+        queries.update(dict.fromkeys(arrow.queries))
+    return tuple(Arrow(*ends, tuple(queries)) for ends, queries in joined.items())
+
+
+def _places(graph: TemplateGraph) -> dict[str, int]:
+    loops = {arrow.source for arrow in graph.arrows if arrow.source == arrow.target}
+    before: dict[str, list[str]] = {name: [] for name in graph.types}
+    after: dict[str, list[str]] = {name: [] for name in graph.types}
+    for arrow in graph.arrows:
+        if arrow.source != arrow.target:
+            before[arrow.target].append(arrow.source)
+            after[arrow.source].append(arrow.target)
+    names, index = graph.types, {name: number for number, name in enumerate(graph.types)}
+    labels = [(name in graph.starts, name in graph.ends, name in loops) for name in names]
+
+    def surroundings(places: Sequence[int], number: int) -> tuple[frozenset[int], ...]:
+        beside = before[names[number]], after[names[number]]
+        return tuple(frozenset(places[index[name]] for name in several) for several in beside)
+
+    return dict(zip(names, coarsest_division(labels, surroundings), strict=True))
+
+
+def _box(names: Sequence[str]) -> str:
+    hidden = len(names) - SHOWN_TYPES
+    shown = ", ".join(names[:SHOWN_TYPES])
+    return f"{shown} and {hidden:,} more" if hidden > 0 else shown
+
+
+def _joined(
+    queries: Mapping[str, Iterable[str]], box: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    merged: dict[str, dict[str, None]] = {}
+    for name, of_type in queries.items():
+        merged.setdefault(box[name], {}).update(dict.fromkeys(of_type))
+    return {name: tuple(several) for name, several in merged.items()}
+
+
+def _most_used(graph: TemplateGraph) -> TemplateGraph:
+    """Return the boxes of the most queries, and what is between them."""
+    used = dict.fromkeys(graph.types, 0)
+    for arrow in graph.arrows:
+        used[arrow.target] += len(arrow.queries)
+        used[arrow.source] += len(arrow.queries)
+    kept = set(sorted(used, key=lambda name: -used[name])[:MOST_DRAWN])
+    return TemplateGraph(
+        tuple(name for name in graph.types if name in kept),
+        {name: queries for name, queries in graph.starts.items() if name in kept},
+        {name: queries for name, queries in graph.ends.items() if name in kept},
+        tuple(arrow for arrow in graph.arrows if {arrow.source, arrow.target} <= kept),
+        tuple(arrow for arrow in graph.shared if arrow.source in kept),
     )

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from elsinore.automata import Symbol, glushkov, positions
+from elsinore.automata.positions import FREE, Ways, guarded_positions
 from elsinore.errors import QuerySemanticError
 from elsinore.language import parse_pattern
 from elsinore.model import Pattern
-from elsinore.plan.guards import FREE, Ways, guarded_positions
 from support.regular import patterns
 
 often = settings(max_examples=100)
