@@ -54,17 +54,14 @@ def combined(
                 begins.append(start)
                 ends.append(row)
             start = row
-    stretches = panes.combiner(ordered=False).actions_of(
-        np.array(begins, np.int64), np.array(ends, np.int64), batch
-    )
-    assert not stretches.failed.any()
-    first, last = stretches.first, stretches.last
+    first, last = np.array(begins, np.int64), np.array(ends, np.int64) - 1
+    acts = panes.combiner(ordered=False).actions_of(first, last + 1, batch)
     columns = {
         "key": pa.array(key[first]),
         "group": pa.array(batch.column("group").to_numpy()[first]),
         "time": pa.array(time[first]),
         "last": pa.array(time[last]),
-        "action": pa.array([one.tobytes() for one in stretches.actions], action_type(panes.size)),
+        "action": pa.array([one.tobytes() for one in acts], action_type(panes.size)),
     }
     kept = np.ones(batch.num_rows, np.bool_)
     for begin, end in zip(begins, ends, strict=True):
@@ -132,25 +129,29 @@ def long_input(values: list[float]) -> UnitInput:
     return unit_inputs(plan(parse_workload(LONG)), table, exact=False)[0]
 
 
-def test_actions_end_before_their_numbers_leave_the_range_of_doubles() -> None:
+def test_an_action_holds_numbers_beyond_the_range_of_doubles() -> None:
     found = long_input([float(n % 7) for n in range(3_000)])
     panes, batch = panes_of(found.planned), found.by_key()
-    events, actions = combined(panes, batch, random.Random(1), 1.0)
     whole = np.zeros(1, np.int64), np.array([batch.num_rows], np.int64)
-    stretches = panes.combiner(ordered=False).actions_of(*whole, batch)
-    assert 2 < len(stretches.first) < 12
-    assert (stretches.first[1:] == stretches.last[:-1] + 1).all()
-    results = found.results(panes.folder(ordered=False).process(events, actions, final=True))
+    (act,) = panes.combiner(ordered=False).actions_of(*whole, batch)
+    columns = {"key": [0], "group": [0], "time": [0], "last": [2_999], "action": [act.tobytes()]}
+    kinds = [pa.int32(), pa.int32(), pa.int64(), pa.int64(), action_type(panes.size)]
+    actions = pa.RecordBatch.from_pydict(columns, pa.schema(zip(columns, kinds, strict=True)))
+    totals = panes.folder(ordered=False).process(batch.slice(0, 0), actions, final=True)
+    results = found.results(totals)["q"].to_pydict()
     operator = found.operator(one_slot=True)
-    expected = found.results([operator.process(batch), operator.close()])
-    for name, column in expected["q"].to_pydict().items():
-        assert results["q"].to_pydict()[name] == pytest.approx(column)
-    assert expected["q"].column("log2(count(*))").to_pylist() == [2_999.0]
+    expected = found.results([operator.process(batch), operator.close()])["q"].to_pydict()
+    for name, column in expected.items():
+        assert results[name] == pytest.approx(column)
+    assert expected["log2(count(*))"] == [2_999.0]
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_values_of_any_size_are_combined(share: float) -> None:
-    for values in ([0.0, 3.0, 1e200, -1e308, 1e308, 1e-300, 2.0], [0.0, 1.0, math.inf, 2.0, 3.0]):
+    for values in (
+        [0.0, 3.0, 1e200, -1e300, 1e308, 1e308, 1e-300, 2.0],
+        [0.0, 1.0, math.inf, 2.0, 3.0],
+    ):
         found = long_input(values * 2)
         panes, batch = panes_of(found.planned), found.by_key()
         given = combined(panes, batch, random.Random(2), share)
@@ -182,17 +183,16 @@ def test_events_out_of_order_are_refused() -> None:
         combiner.actions_of(np.zeros(1, np.int64), np.array([4], np.int64), batch)
 
 
-def test_simultaneous_numbers_beyond_the_range_of_doubles_have_no_action() -> None:
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_simultaneous_numbers_beyond_the_range_of_doubles_are_combined(share: float) -> None:
     found = long_input([0.0, 1e308, 1e308, 1e308, 2.0])
     panes, batch = panes_of(found.planned), found.by_key()
     batch = batch.set_column(2, "time", pa.array([0, 1, 1, 1, 2]))
-    runs = np.array([0, 4], np.int64), np.array([4, 5], np.int64)
-    stretches = panes.combiner(ordered=False).actions_of(*runs, batch)
-    assert stretches.failed.tolist() == [True, False]
-    assert stretches.first.tolist() == [4]
-    _, actions = combined(panes, batch.slice(0, 0), random.Random(0), 1.0)
-    with pytest.raises(InputError, match="beyond the range of doubles"):
-        panes.folder(ordered=False).process(batch, actions, final=True)
+    given = combined(panes, batch, random.Random(0), share)
+    results = found.results(panes.folder(ordered=False).process(*given, final=True))["q"]
+    operator = found.operator(one_slot=True)
+    expected = found.results([operator.process(batch), operator.close()])["q"]
+    assert results.to_pylist() == [pytest.approx(row) for row in expected.to_pylist()]
 
 
 def test_an_action_over_the_time_of_other_events_is_refused() -> None:

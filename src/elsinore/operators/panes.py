@@ -8,7 +8,7 @@ that were not combined, with the same partial outputs as its operator's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -38,24 +38,14 @@ class ActionSize:
     bytes: int
 
 
-class Stretches(NamedTuple):
-    """The actions of stretches of events, in the order of their rows."""
-
-    first: Ints  # [stretch] -> its first row
-    last: Ints  # [stretch] -> its last row
-    actions: NDArray[np.uint8]  # [stretch, byte]
-    failed: NDArray[np.bool_]  # [run] -> whether its events cannot be combined
-
-
 class Combiner(Protocol):
     """Computes actions of events."""
 
-    def actions_of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> Stretches:
-        """Return the actions of runs, the rows of `batch` from begins[run] to ends[run] - 1.
+    def actions_of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> NDArray[np.uint8]:
+        """Return the actions [run, byte] of rows begins[run] to ends[run] - 1 of a batch.
 
         A run belongs to one key and one pane, is in time order, and includes all events of its
-        times; it may become several stretches. The batch has the operator's columns without `key`
-        and `group`.
+        times. The batch has the operator's columns without `key` and `group`.
         """
 
 
@@ -72,8 +62,7 @@ class Folder(Protocol):
         order of an operator with `one_slot`, and later calls continue it; simultaneous events may
         be split between calls.
 
-        Raises CannotFoldError if an action overlaps other events in time, or numbers of
-        simultaneous events exceed the range of doubles.
+        Raises CannotFoldError if an action overlaps other events in time.
         """
 
 

@@ -154,8 +154,7 @@ class CombineEvents:
             }
             | read_columns(self.units, events, self.unit)
         )
-        stretches = self._panes.combiner(ordered=bool(self.orders)).actions_of(begins, ends, batch)
-        begins, ends = begins[~stretches.failed], ends[~stretches.failed]
+        acts = self._panes.combiner(ordered=bool(self.orders)).actions_of(begins, ends, batch)
         combined = int((ends - begins).sum())
         left = np.zeros(len(times), np.bool_)
         if combined < len(times):  # rows between the runs
@@ -166,15 +165,13 @@ class CombineEvents:
         self.statistics.combined += combined
         if combined and not self.orders:
             self.statistics.tied += self._tied(starts, batch, ~left)
-        flat = np.ascontiguousarray(stretches.actions)
         column = pa.Array.from_buffers(
-            action_type(self._panes.size), len(flat), [None, pa.py_buffer(flat)]
+            action_type(self._panes.size), len(acts), [None, pa.py_buffer(acts)]
         )
         actions = pa.RecordBatch.from_arrays(
-            [pa.array(times[stretches.first]), pa.array(times[stretches.last]), column],
-            schema=self.layout,
+            [pa.array(times[begins]), pa.array(times[ends - 1]), column], schema=self.layout
         )
-        return left, np.searchsorted(starts, stretches.first, side="right") - 1, actions
+        return left, np.searchsorted(starts, begins, side="right") - 1, actions
 
     def _tied(self, starts: Ints, batch: pa.RecordBatch, combined: NDArray[np.bool_]) -> int:
         """Return the number of combined events that are simultaneous with another of their key."""

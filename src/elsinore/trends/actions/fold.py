@@ -6,7 +6,6 @@ Keys come batch by batch, and windows stay open from one batch to the next.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,18 +14,22 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window, overlap_of
+from elsinore.numeric import LIMB_BITS
 from elsinore.numeric.arrays import normal
+from elsinore.numeric.spread import Extended, moved_by
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.panes import ActionSize, CannotFoldError, Combiner, Folder
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import QueryEnds
 from elsinore.trends.actions.combining import Actions
-from elsinore.trends.actions.folding import Folding, add_up, fold, pairs_of_rows
-from elsinore.trends.actions.shape import FIRST, ActionShape, Ints, pane_numbers
+from elsinore.trends.actions.folding import Folding, Numbers, add_up, fold, pairs_of_rows
+from elsinore.trends.actions.shape import ActionShape, Ints, ints, pane_numbers
 from elsinore.trends.engine.constants import FOREVER
 from elsinore.trends.partials import totals_fields
+from elsinore.trends.values import Codes, Doubles
 from elsinore.trends.values.shifts import Rows, Shifts
 
+BEYOND = 2.0**28  # the power of infinities and NaN in the engine
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
 
@@ -49,13 +52,12 @@ class States(NamedTuple):
 
 
 class Acts(NamedTuple):
-    """Actions in order: [action] -> key, group, first moment, and numbers and ranks of each."""
+    """Actions in order: [action] -> key, group, first moment, and the numbers of each."""
 
     key: Ints
     group: Ints
     time: Ints
-    numbers: NDArray[np.float64]
-    ranks: Ints
+    numbers: Numbers
 
 
 class Fold:
@@ -74,8 +76,8 @@ class Fold:
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
         self._shifts = Shifts(unit)  # of keys, and of epochs
         cells, extremes = self._shape.cells, self._shape.extremes
-        room = np.zeros(cells + 1), np.zeros(cells + 1), np.empty(extremes, np.int64)
-        self._folding = Folding(shape.sources, room)
+        room = np.zeros(cells), np.zeros(cells), np.empty(extremes, np.int64)
+        self._folding = Folding(shape.sum_terms, shape.rank_terms, room)
         self._open = [self._no_states() for _ in unit.merged.windows]
 
     def process(
@@ -93,7 +95,7 @@ class Fold:
         given: list[pa.RecordBatch] = []
         for number, window in enumerate(self._unit.merged.windows):
             states, spans = self._states(window, acts, self._open[number])
-            fold(self._folding, spans, acts.numbers, acts.ranks, *states[3:])
+            fold(self._folding, spans, acts.numbers, *states[3:])
             over = count = len(states.key)
             if not final and self._after is not None:
                 key, last = self._after
@@ -123,56 +125,34 @@ class Fold:
 
         key, group = both("key", "key"), both("group", "group")
         first, last = both("time", "time"), both("time", "last")
-        if not events.num_rows:
-            self._check(key, first, last, np.ones(len(key), np.bool_))
-            moved = self._moved(key, first, _bytes(actions.column("action")))
-            return Acts(key, group, first, *moved)
         # Keys come in the order of their groups, then of their codes.
         order = np.lexsort((first, key, group))
         acted = order >= events.num_rows
         self._check(key[order], first[order], last[order], acted)
         begins, ends = self._runs(key[order], first[order], acted)
-        stretches = self._combiner.actions_of(order[begins], order[begins] + ends - begins, events)
-        if stretches.failed.any():
-            raise CannotFoldError(
-                "Simultaneous events have numbers whose sum is beyond the range of doubles, which "
-                "cannot be combined. Run without that (combine: never)."
-            )
-        every = np.concatenate((stretches.actions, _bytes(actions.column("action"))))
-        rows = np.concatenate((stretches.first, np.arange(events.num_rows, len(order))))
+        begun = order[begins]
+        of_events = self._combiner.actions_of(begun, begun + ends - begins, events)
+        rows = np.concatenate((begun, np.arange(events.num_rows, len(order))))
         in_order = np.lexsort((first[rows], key[rows], group[rows]))
+        every = np.concatenate((of_events, _bytes(actions.column("action"))))[in_order]
         rows = rows[in_order]
-        moved = self._moved(key[rows], first[rows], every[in_order])
-        return Acts(key[rows], group[rows], first[rows], *moved)
+        numbers = self._numbers(key[rows], first[rows], every.view(self._shape.dtype)[:, 0])
+        return Acts(key[rows], group[rows], first[rows], numbers)
 
-    def _moved(
-        self, key: Ints, time: Ints, actions: NDArray[np.uint8]
-    ) -> tuple[NDArray[np.float64], Ints]:
-        """Return numbers and ranks of actions, deviations of a key and an epoch from one shift."""
-        shape = self._shape
-        numbers, count = actions.view(np.float64), len(shape.places.numbers)
-        ranks = actions.view(np.int64)[:, count:]
-        if not shape.unit.squared:
-            return numbers, ranks
-        shifts = numbers[:, numbers.shape[1] - len(shape.unit.squared) :]
-        numbers = numbers.copy()
+    def _numbers(self, key: Ints, time: Ints, actions: NDArray[Any]) -> Numbers:
+        """Return the numbers of actions, deviations of a key and an epoch from one shift."""
+        mantissas = np.ascontiguousarray(actions["mantissas"])
+        powers = np.where(np.isfinite(mantissas), actions["powers"].astype(np.float64), BEYOND)
         by: dict[int, NDArray[np.float64]] = {}
-        first = shape.sources.cells[FIRST]
-        for place, turn, cells in shape.spreads:
+        first = self._shape.first_number
+        for place, turn, cells in self._shape.spreads:
             if place not in by:
-                by[place] = self._less(place, key, time, shifts[:, place])
-            less = by[place][turn][:, None]
-            squares, deviations, present = (slice(first[c], first[c + 1]) for c in cells)
-            moved = numbers[:, deviations] + less * numbers[:, present]
-            # with n values: the sum of (x + d)**2 is that of x**2, and d times both sums of x
-            squared = numbers[:, squares] + less * (numbers[:, deviations] + moved)
-            if (np.isfinite(numbers[:, squares]) & ~np.isfinite(squared)).any():
-                raise CannotFoldError(
-                    "Variances of values so great are beyond the range of doubles, and cannot be "
-                    "combined. Run without that (combine: never)."
-                )
-            numbers[:, squares], numbers[:, deviations] = squared, moved
-        return numbers, ranks
+                by[place] = self._less(place, key, time, actions["shifts"][:, place])
+            parts = [slice(first[cell], first[cell + 1]) for cell in cells]
+            sums = [_extended(mantissas[:, part], powers[:, part]) for part in parts]
+            for part, moved in zip(parts, moved_by(by[place][turn][:, None], *sums), strict=False):
+                mantissas[:, part], powers[:, part] = _engine_numbers(*moved)
+        return Numbers(mantissas, powers, np.ascontiguousarray(actions["ranks"]))
 
     def _less(
         self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
@@ -276,7 +256,7 @@ class Fold:
     ) -> dict[str, NDArray[Any]]:
         """Return the totals of windows that hold a trend of a query's."""
         shape = self._shape
-        linear = [_ints(shape.first_cell[node] + n for node, n in left) for left in ends.linear]
+        linear = [ints([shape.first_cell[node] + n for node, n in left]) for left in ends.linear]
         ended = linear if ends.pairs else linear[:1]
         there = np.zeros(len(states.key), np.bool_)
         for cell in np.concatenate(ended):
@@ -296,10 +276,10 @@ class Fold:
             pairs_of_rows(*three, *total)
             sums = [total]
         for field, (mantissas, exponents) in enumerate(sums):
-            number = normal(mantissas, LIMBS * exponents.astype(np.int64))
+            number = _extended(mantissas, exponents)
             columns[f"cell{field}"], columns[f"power{field}"] = number
         for field, places in enumerate(ends.extremes):
-            extremes = _ints(shape.first_extreme[node] + n for node, n in places)
+            extremes = ints([shape.first_extreme[node] + n for node, n in places])
             if len(extremes):
                 columns[f"extreme{field}"] = states.least[rows[:, None], extremes].min(axis=1)
         if ends.pairs:
@@ -328,7 +308,7 @@ class TrendPanes:
             open_windows=sum(map(overlap_of, merged.windows)),
             sums=self._shape.cells + self._shape.extremes,
             touched=max(touched.values(), default=0),
-            bytes=self._shape.bytes,
+            bytes=self._shape.dtype.itemsize,
         )
 
     def numbers(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -342,6 +322,17 @@ class TrendPanes:
     def folder(self, *, ordered: bool, last_time: int | None = None) -> Folder:
         """Return what folds them."""
         return Fold(self._shape, ordered=ordered, last_time=last_time)
+
+
+def _extended(mantissas: Doubles, powers: Doubles) -> Extended:
+    """Return numbers of the engine as those of `elsinore.numeric`."""
+    return normal(mantissas, LIMBS * powers.astype(np.int64))
+
+
+def _engine_numbers(mantissas: Doubles, exponents: Codes) -> tuple[Doubles, Doubles]:
+    """Return numbers of `elsinore.numeric` as the engine's."""
+    powers, odd = np.divmod(exponents, LIMBS)
+    return np.ldexp(mantissas, LIMB_BITS * odd), powers.astype(np.float64)
 
 
 def _whole_moments(events: pa.RecordBatch, actions: pa.RecordBatch) -> int:
@@ -375,7 +366,3 @@ def _windows_of(window: Window | None, times: Ints) -> tuple[Ints, Ints]:
         none = np.zeros(len(times), np.int64)
         return none, none
     return window.first(times), window.last(times)
-
-
-def _ints(values: Iterable[Any]) -> Ints:
-    return np.array(list(values), dtype=np.int64)

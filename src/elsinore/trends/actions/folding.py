@@ -6,7 +6,7 @@ With counts c and sums y by node, and an action's numbers M (see `ActionShape`),
     y'[p] = My[0, p] + sum over j of c[j] * My[row of j, p] + y[j] * M[row of j, p]
 
 where j are the nodes that lead to p; where p itself has no row there, c[p] and y[p] are added. Sums
-of windows are numbers of `elsinore.trends.engine.numbers`; MIN and MAX are ranks, their least.
+and numbers are those of `elsinore.trends.engine.numbers`; MIN and MAX are ranks, their least.
 """
 
 from __future__ import annotations
@@ -16,44 +16,47 @@ from typing import Any
 import cython
 
 from elsinore.trends.engine.constants import Number
-from elsinore.trends.engine.numbers import pairs, plus, times
+from elsinore.trends.engine.numbers import pairs, plus, product
 
 
 @cython.cclass
 class Folding:
-    """The tables of `elsinore.trends.actions.shape.Sources`, and room for sums before an action.
-
-    `before`, `before_powers` and `before_least` are of one window; behind its cells is one that is
-    0.
-    """
+    """The terms of sums and of ranks (`ActionShape`), and room for what a window had before."""
 
     first: cython.longlong[::1]
-    counts: cython.longlong[::1]
-    stays: cython.longlong[::1]
-    leading: cython.longlong[::1]
-    same: cython.longlong[::1]
+    cells: cython.longlong[::1]
+    numbers: cython.longlong[::1]
     first_rank: cython.longlong[::1]
-    rank_counts: cython.longlong[::1]
-    rank_stays: cython.longlong[::1]
-    rank_leading: cython.longlong[::1]
-    rank_same: cython.longlong[::1]
+    rank_cells: cython.longlong[::1]
+    rank_numbers: cython.longlong[::1]
+    ranks: cython.longlong[::1]
+    extremes: cython.longlong[::1]
     before: cython.double[::1]
     before_powers: cython.double[::1]
     before_least: cython.longlong[::1]
 
-    def __init__(self, sources: Any, room: Any) -> None:
-        self.first, self.counts, self.stays = sources.cells
-        self.leading, self.same = sources.numbers
-        self.first_rank, self.rank_counts, self.rank_stays = sources.extremes
-        self.rank_leading, self.rank_same = sources.ranks
+    def __init__(self, sums: Any, ranks: Any, room: Any) -> None:
+        self.first, self.cells, self.numbers = sums
+        self.first_rank, self.rank_cells, self.rank_numbers, self.ranks, self.extremes = ranks
         self.before, self.before_powers, self.before_least = room
+
+
+@cython.cclass
+class Numbers:
+    """The numbers of actions, [action, number], and their ranks, [action, rank]."""
+
+    mantissas: cython.const_double[:, ::1]
+    powers: cython.const_double[:, ::1]
+    ranks: cython.const_longlong[:, ::1]
+
+    def __init__(self, mantissas: Any, powers: Any, ranks: Any) -> None:
+        self.mantissas, self.powers, self.ranks = mantissas, powers, ranks
 
 
 def fold(
     tables: Folding,
     windows: cython.const_longlong[:, ::1],
-    actions: cython.const_double[:, ::1],
-    ranks: cython.const_longlong[:, :],
+    actions: Numbers,
     sums: cython.double[:, ::1],
     powers: cython.double[:, ::1],
     least: cython.longlong[:, ::1],
@@ -77,63 +80,48 @@ def fold(
                     sums[window, place] = total.mantissa
                     powers[window, place] = total.power
                 for place in range(extremes):
-                    least[window, place] = least_after(tables, place, actions, ranks, action)
+                    least[window, place] = least_after(tables, place, actions, action)
 
 
 @cython.nogil
 def sum_after(
-    tables: Folding,
-    cell: cython.Py_ssize_t,
-    actions: cython.const_double[:, ::1],
-    action: cython.Py_ssize_t,
+    tables: Folding, cell: cython.Py_ssize_t, actions: Numbers, action: cython.Py_ssize_t
 ) -> Number:
     """Return a sum after an action."""
-    first: cython.longlong = tables.first[cell]
-    ahead: cython.longlong = tables.first[tables.counts[cell]] - first
-    total: Number = plus(Number(0.0, 0.0), times(Number(1.0, 0.0), actions[action, first]))
-    place: cython.Py_ssize_t
-    if tables.stays[cell] != 0:
-        total = plus(total, Number(tables.before[cell], tables.before_powers[cell]))
-    for place in range(first + 1, tables.first[cell + 1]):
-        own: cython.longlong = tables.leading[place]
-        same: cython.longlong = tables.same[place]
-        # what becomes of the trends' own sum, and what their number adds to it
-        total = plus(total, product_of(tables, own, actions[action, place]))
-        total = plus(total, product_of(tables, same, actions[action, place + ahead]))
+    total: Number = Number(0.0, 0.0)
+    term: cython.Py_ssize_t
+    for term in range(tables.first[cell], tables.first[cell + 1]):
+        source: cython.longlong = tables.cells[term]
+        number: cython.longlong = tables.numbers[term]
+        part: Number = Number(1.0, 0.0)
+        if source >= 0:
+            part = Number(tables.before[source], tables.before_powers[source])
+        if number >= 0:
+            factor: Number = Number(
+                actions.mantissas[action, number], actions.powers[action, number]
+            )
+            part = factor if source < 0 else product(part, factor)
+        total = plus(total, part)
     return total
-
-
-@cython.inline
-@cython.nogil
-def product_of(tables: Folding, cell: cython.longlong, factor: cython.double) -> Number:
-    """Return a sum before the action times a number of it; nothing times anything is nothing."""
-    if factor == 0.0:
-        return Number(0.0, 0.0)
-    return times(Number(tables.before[cell], tables.before_powers[cell]), factor)
 
 
 @cython.nogil
 def least_after(
-    tables: Folding,
-    extreme: cython.Py_ssize_t,
-    actions: cython.const_double[:, ::1],
-    ranks: cython.const_longlong[:, :],
-    action: cython.Py_ssize_t,
+    tables: Folding, extreme: cython.Py_ssize_t, actions: Numbers, action: cython.Py_ssize_t
 ) -> cython.longlong:
     """Return the least rank after an action."""
-    first: cython.longlong = tables.first_rank[extreme]
-    ahead: cython.longlong = tables.first[tables.rank_counts[extreme]] - first
-    best: cython.longlong = ranks[action, first]
-    place: cython.Py_ssize_t
-    if tables.rank_stays[extreme] != 0:
-        best = min(best, tables.before_least[extreme])
-    for place in range(first + 1, tables.first_rank[extreme + 1]):
-        own: cython.longlong = tables.rank_leading[place]
-        same: cython.longlong = tables.rank_same[place]
-        if actions[action, place + ahead] != 0.0 and tables.before[own] != 0.0:
-            best = min(best, ranks[action, place])
-            if same >= 0:
-                best = min(best, tables.before_least[same])
+    best: cython.longlong = actions.ranks[action, tables.ranks[tables.first_rank[extreme]]]
+    term: cython.Py_ssize_t
+    for term in range(tables.first_rank[extreme], tables.first_rank[extreme + 1]):
+        cell: cython.longlong = tables.rank_cells[term]
+        if cell >= 0 and (
+            tables.before[cell] == 0.0
+            or actions.mantissas[action, tables.rank_numbers[term]] == 0.0
+        ):
+            continue
+        best = min(best, actions.ranks[action, tables.ranks[term]])
+        if tables.extremes[term] >= 0:
+            best = min(best, tables.before_least[tables.extremes[term]])
     return best
 
 

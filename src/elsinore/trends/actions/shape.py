@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from elsinore.model.window import last_window
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
-from elsinore.plan.merged import ancestors, field_index
+from elsinore.plan.merged import Signature, ancestors, field_index
 from elsinore.plan.panes import action_rows, pane_length, stays
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.store import bytes_per_slot
 
 Ints = NDArray[np.int64]
+NONE = -1  # no cell, number, extreme or rank
 
 
 class Places(NamedTuple):
@@ -39,23 +40,29 @@ class Places(NamedTuple):
     ones: Ints
 
 
-class Sources(NamedTuple):
-    """Where what a row acts on is found in the sums of a window, as the fold reads it.
+class SumTerms(NamedTuple):
+    """What makes up each sum of a window after an action: first[c] to first[c + 1] of cell c.
 
-    cells: [FIRST, cell] its number of row 0 in an action, the others following; [1, cell] the
-    number of trends of its node; [2, cell] 1 if what it was is kept. numbers: [0, number] the
-    number of trends of its row's node; [1, number] the same sum there, or the cell behind all,
-    which is 0, if there is none, or it is the number of trends itself. Of extremes likewise, but -1
-    for none.
+    Each term is the sum in a cell before the action (NONE: 1) times a number of it (NONE: 1).
     """
 
+    first: Ints
     cells: Ints
     numbers: Ints
-    extremes: Ints
+
+
+class RankTerms(NamedTuple):
+    """What the least rank is taken of: first[x] to first[x + 1] of extreme x.
+
+    Each term is a rank of the action, if any, and the extreme before it, if any. A term with a cell
+    counts only if there are trends in the cell, and the number of the action is not 0.
+    """
+
+    first: Ints
+    cells: Ints
+    numbers: Ints
     ranks: Ints
-
-
-FIRST = 0
+    extremes: Ints
 
 
 def pane_of(unit: TrendUnit) -> tuple[int, int] | None:
@@ -96,6 +103,12 @@ class ActionShape:
         return _starts([len(node.extremes) for node in self.unit.merged.nodes])
 
     @cached_property
+    def first_number(self) -> Ints:
+        """[cell + 1] -> its number of row 0 in an action; those of its other rows follow."""
+        nodes = zip(self.unit.merged.nodes, self.rows_of, strict=True)
+        return _starts([1 + len(rows) for node, rows in nodes for _ in node.linear])
+
+    @cached_property
     def own_row(self) -> tuple[int, ...]:
         """[node] -> the row of the trends that end there, or 0: they have none."""
         return action_rows(self.unit.merged.nodes)
@@ -115,19 +128,31 @@ class ActionShape:
         """The number of extremes of all nodes."""
         return int(self.first_extreme[-1])
 
-    @property
-    def bytes(self) -> int:
-        """The size of an action: its numbers, its extremes, what deviations are from."""
-        places = self.places
-        return 8 * (len(places.numbers) + len(places.extremes) + len(self.unit.squared))
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """An action: numbers by mantissa and power, as the engine's; ranks; shifts."""
+        numbers = (len(self.places.numbers),)
+        return np.dtype(
+            [
+                ("mantissas", np.float64, numbers),
+                ("ranks", np.int64, (len(self.places.extremes),)),
+                ("shifts", np.float64, (len(self.unit.squared),)),
+                ("powers", np.int16, numbers),
+            ]
+        )
+
+    @cached_property
+    def before(self) -> list[frozenset[int]]:
+        """[node] -> the nodes that lead to it, itself included."""
+        return ancestors(self.unit.merged.nodes)
 
     @cached_property
     def rows_of(self) -> tuple[dict[int, int], ...]:
         """[node] -> the rows that its cells have beside row 0, and the nodes that these are of."""
-        nodes = self.unit.merged.nodes
+        kept = stays(self.unit.merged.nodes)
         return tuple(
-            {self.own_row[one]: one for one in sorted(several) if one != node or not stay}
-            for node, (several, stay) in enumerate(zip(ancestors(nodes), stays(nodes), strict=True))
+            {self.own_row[one]: one for one in sorted(several) if one != node or not kept[node]}
+            for node, several in enumerate(self.before)
         )
 
     @cached_property
@@ -177,43 +202,63 @@ class ActionShape:
                     places += [of(number, n) + row for row in (0, *rows)]
         ones = [kind.open for kind in layout.kinds]
         ones += [layout.cell_of(number, 0) + row for number, row in enumerate(self.own_row) if row]
-        return Places(_ints(numbers), _ints(extremes), _ints(ones))
+        return Places(ints(numbers), ints(extremes), ints(ones))
 
     @cached_property
-    def sources(self) -> Sources:
-        """Where the sums and extremes that rows act on are found."""
-        nodes = self.unit.merged.nodes
-        before = ancestors(nodes)
-        of_fields: list[list[tuple[int, ...]]] = [[] for _ in Sources._fields]
-        for number, (node, rows) in enumerate(zip(nodes, self.rows_of, strict=True)):
-            stay = self.own_row[number] not in rows
-            for signatures, first, none, (cells, entries) in (
-                (node.linear, self.first_cell, self.cells, of_fields[:2]),
-                (node.extremes, self.first_extreme, -1, of_fields[2:]),
-            ):
-                for signature in signatures:
-                    cells.append((len(entries), self.first_cell[number], stay))
-                    entries.append((-1, none))
-                    for source in rows.values():
-                        place = None
-                        if signature.kind is not FieldKind.TRENDS:
-                            place = field_index(nodes[source], signature, before[source])
-                        same = none if place is None else first[source] + place
-                        entries.append((self.first_cell[source], same))
-        for cells, entries in (of_fields[:2], of_fields[2:]):
-            cells.append((len(entries), -1, 0))
-        widths = 3, 2, 3, 2
-        return Sources(
-            *(
-                np.ascontiguousarray(_ints(numbers).reshape(-1, n).T)
-                for numbers, n in zip(of_fields, widths, strict=True)
-            )
-        )
+    def sum_terms(self) -> SumTerms:
+        """What sums become."""
+        terms: list[list[tuple[int, int]]] = []
+        for node, signatures in enumerate(n.linear for n in self.unit.merged.nodes):
+            trends = int(self.first_cell[node])
+            for place, signature in enumerate(signatures):
+                number = int(self.first_number[trends + place])
+                terms.append([(NONE, number), *[(trends + place, NONE)] * self._stays(node)])
+                for row, source in enumerate(self.rows_of[node].values(), start=1):
+                    # what becomes of the trends' own sum, and what their number adds to it
+                    terms[-1].append((int(self.first_cell[source]), number + row))
+                    same = self._field(source, signature)
+                    if place and same is not None:
+                        of_trends = int(self.first_number[trends]) + row
+                        terms[-1].append((int(self.first_cell[source]) + same, of_trends))
+        return SumTerms(_starts(list(map(len, terms))), *_columns(terms, 2))
+
+    @cached_property
+    def rank_terms(self) -> RankTerms:
+        """What extremes become."""
+        terms: list[list[tuple[int, int, int, int]]] = []
+        rank = 0
+        for node, signatures in enumerate(n.extremes for n in self.unit.merged.nodes):
+            for place, signature in enumerate(signatures):
+                kept = int(self.first_extreme[node]) + place if self._stays(node) else NONE
+                terms.append([(NONE, NONE, rank, kept)])
+                for row, source in enumerate(self.rows_of[node].values(), start=1):
+                    same = self._field(source, signature)
+                    before = NONE if same is None else int(self.first_extreme[source]) + same
+                    trends = int(self.first_cell[source])
+                    of_trends = int(self.first_number[self.first_cell[node]]) + row
+                    terms[-1].append((trends, of_trends, rank + row, before))
+                rank += 1 + len(self.rows_of[node])
+        return RankTerms(_starts(list(map(len, terms))), *_columns(terms, 4))
+
+    def _stays(self, node: int) -> bool:
+        """Return whether trends that ended in a node stay what they are."""
+        return self.own_row[node] not in self.rows_of[node]
+
+    def _field(self, node: int, signature: Signature) -> int | None:
+        """Return the number of a signature in a node, None if nothing contributes to it there."""
+        return field_index(self.unit.merged.nodes[node], signature, self.before[node])
+
+
+def ints(values: Sequence[Any]) -> Ints:
+    """Return whole numbers as an array."""
+    return np.array(values, dtype=np.int64)
 
 
 def _starts(counts: Sequence[int]) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.array(counts, dtype=np.int64)))).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(ints(counts)))).astype(np.int64)
 
 
-def _ints(values: Sequence[Any]) -> Ints:
-    return np.array(values, dtype=np.int64)
+def _columns(terms: Sequence[Sequence[tuple[int, ...]]], width: int) -> list[Ints]:
+    """Return the columns of all terms, one after another."""
+    every = ints([term for several in terms for term in several]).reshape(-1, width)
+    return list(map(np.ascontiguousarray, every.T))
