@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+Number = TypeVar("Number", np.int32, np.int64)
 _BOOL = pa.bool_()
 _DTYPES = frozenset(
     map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"))
@@ -24,6 +25,7 @@ _NUMBERS = frozenset(pa.from_numpy_dtype(dtype).id for dtype in _DTYPES)
 _ZEROS: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: ""}  # values under a null
 _TIMES: tuple[set[type], ...] = ({dt.datetime}, {dt.date})
 _ZONES = (None, dt.UTC)  # of times; Arrow knows how it calls others
+_SMALL = 2**12  # rows of a batch that several are slices of
 _MOST_BYTES = 2**31 - 1  # of all texts of a column
 
 
@@ -186,3 +188,62 @@ def _casts(given: pa.DataType, kind: pa.DataType) -> bool:
 def _valid(mask: NDArray[np.bool_] | None) -> pa.Buffer | None:
     """Return the validity bitmap of values."""
     return None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
+
+
+class SmallBatches:
+    """Makes batches of a schema from arrays; small ones are slices of a larger batch.
+
+    It takes Arrow longer to make a batch than to fill it.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._used = _SMALL  # rows of the larger batch
+
+    def of(self, columns: Sequence[NDArray[Any]]) -> pa.RecordBatch:
+        """Return columns of the schema's types as a batch; those of few rows are copied.
+
+        >>> batches = SmallBatches(pa.schema([("n", pa.int32()), ("x", pa.float64())]))
+        >>> left = batches.of([np.array([7], dtype=np.int32), np.array([0.5])])
+        >>> right = batches.of([np.array([8], dtype=np.int32), np.array([1.5])])
+        >>> left.to_pylist(), right.to_pylist()
+        ([{'n': 7, 'x': 0.5}], [{'n': 8, 'x': 1.5}])
+        """
+        rows = len(columns[0])
+        if rows > _SMALL:
+            return batch_of(list(map(np.ascontiguousarray, columns)), self.schema)
+        if self._used + rows > _SMALL:
+            self._columns = [np.empty(_SMALL, kind.to_pandas_dtype()) for kind in self.schema.types]
+            self._whole, self._used = batch_of(self._columns, self.schema), 0
+        first, self._used = self._used, self._used + rows
+        for filled, column in zip(self._columns, columns, strict=True):
+            filled[first : self._used] = column
+        return self._whole.slice(first, rows)
+
+
+def batch_of(arrays: Sequence[NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    """Return arrays, of the types of a schema and without nulls, as a batch; nothing is copied."""
+    columns = [
+        pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(array)])
+        for kind, array in zip(schema.types, arrays, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:
+    """Return a column of whole numbers without nulls, without copying where it is of the kind.
+
+    It is read-only as Arrow's memory is, for which kernels are compiled.
+
+    >>> batch = pa.record_batch({"time": pa.array([5, 7])})
+    >>> numbers_of(batch, "time", np.int64)
+    array([5, 7])
+    """
+    numbers: NDArray[Any] = np.from_dlpack(
+        batch.column(name)
+    )  # in half a microsecond; to_numpy takes two
+    if numbers.dtype == kind and not numbers.flags.writeable:
+        return numbers
+    converted = np.ascontiguousarray(numbers, dtype=kind)
+    converted.flags.writeable = False
+    return converted

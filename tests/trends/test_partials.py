@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elsinore.arrow import SmallBatches
 from elsinore.language import parse_workload
 from elsinore.operators import plan
+from elsinore.operators.order import rows_in_order
 from elsinore.trends.kind import spec_of
-from elsinore.trends.partials import PLACE, TotalsBatches, _in_order, merge, totals_fields
+from elsinore.trends.partials import PLACE, merge, totals_fields
 
 FAR = 2**62
 NUMBERS = st.sampled_from((-FAR, -1, 0, 1, 2, 3, FAR))
@@ -29,7 +31,7 @@ def test_rows_come_in_the_order_of_all_columns_and_equal_ones_as_they_came(
     columns = list(np.array(rows, dtype=np.int64).T)
     if near:  # numbers of few bits, which are sorted as one
         columns[0] = columns[0] % 7
-    order, same = _in_order(columns)
+    order, same = rows_in_order(columns)
     expected = np.lexsort(columns[::-1])
     assert (expected if order is None else order).tolist() == expected.tolist()
     placed = [tuple(column[row].item() for column in columns) for row in expected]
@@ -42,7 +44,7 @@ def test_rows_of_a_dense_grid_come_in_order_without_being_sorted(left_out: float
     grid = np.array(list(itertools.product(range(-2, 5), range(9), range(3))), dtype=np.int64)
     rows = random.permutation(grid[random.random(len(grid)) >= left_out])
     columns = [rows[:, 0], rows[:, 1].astype(np.int32), rows[:, 2] + FAR]
-    order, same = _in_order(columns)
+    order, same = rows_in_order(columns)
     assert order is not None
     assert order.tolist() == np.lexsort(columns[::-1]).tolist()
     assert not same.any()
@@ -51,7 +53,7 @@ def test_rows_of_a_dense_grid_come_in_order_without_being_sorted(left_out: float
 
 def test_small_batches_keep_their_rows_when_others_are_made() -> None:
     schema = pa.schema({"query": pa.int32(), "window": pa.int64(), "cell0": pa.float64()})
-    batches = TotalsBatches(schema)
+    batches = SmallBatches(schema)
     sizes = [3, 0, 10, 4, 1, 4_000, 5_000, 200, 1]
     made = []
     for number, rows in enumerate(sizes):

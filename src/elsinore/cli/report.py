@@ -175,7 +175,7 @@ def _draw_graph(
 
 def _nothing(job: Job) -> str:
     """Return the message that there are no bursts to draw, with the reason."""
-    from elsinore.trends.explain.shared_text import sharing_text  # noqa: PLC0415
+    from elsinore.trends.explain import sharing_text  # noqa: PLC0415
     from elsinore.trends.kind import trend_units  # noqa: PLC0415 - engines load on first use
 
     units = trend_units(job.workload.planned(job.granularity))

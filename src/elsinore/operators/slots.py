@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import numbers_of, to_arrow
 from elsinore.model.window import Window
 from elsinore.operators.slot_table import SlotTable, fill, lend, take_back
 
@@ -150,3 +152,15 @@ class KeySlots:
             )
         )
         fill(self._table)
+
+
+def slots_of(batch: pa.RecordBatch, slots: KeySlots) -> NDArray[np.int32]:
+    """Return the slots of a batch's keys."""
+    return slots.slots_of(numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64))
+
+
+def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatch:
+    """Return a batch of the same schema with slots for its keys."""
+    place = batch.schema.get_field_index("key")
+    field = batch.schema.field(place)
+    return batch.set_column(place, field, to_arrow(slots, field.type))

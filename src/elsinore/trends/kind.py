@@ -31,8 +31,13 @@ from elsinore.plan import (
     Unit,
     plan_trends,
 )
-from elsinore.plan.explain import TemplateGraph, template_graph
-from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
+from elsinore.plan.explain import (
+    TemplateGraph,
+    query_warnings,
+    template_graph,
+    unit_facts,
+    unit_lines,
+)
 from elsinore.plan.panes import can_combine
 from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.statistics import TrendStatistics
@@ -65,7 +70,7 @@ class Trends(Kind):
 
         spec, recorder = spec_of(unit), None
         if options.record:
-            from elsinore.trends.graphlets import Recorder  # noqa: PLC0415 - for records alone
+            from elsinore.trends.graphlets.recording import Recorder  # noqa: PLC0415 - for records alone
 
             recorder = Recorder(spec, ordered=options.ordered)
         inner = operator_of(
@@ -223,7 +228,7 @@ class Trends(Kind):
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
         """Return which queries share what, and why others do not."""
-        from elsinore.trends.explain.shared_text import sharing_facts  # noqa: PLC0415 - the engine
+        from elsinore.trends.explain import sharing_facts  # noqa: PLC0415 - the engine
 
         return {"sharing": sharing_facts(_specs(units), sample, sharing)}
 
@@ -231,7 +236,7 @@ class Trends(Kind):
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
         """Return the same in words."""
-        from elsinore.trends.explain.shared_text import sharing_text  # noqa: PLC0415 - the engine
+        from elsinore.trends.explain import sharing_text  # noqa: PLC0415 - the engine
 
         return sharing_text(_specs(units), sample, sharing)
 

@@ -1,25 +1,43 @@
-"""From an operator's totals to a query's result."""
+"""From an operator's totals to a query's result: its rows, and the columns of RETURN."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_arrow, to_numpy
+from elsinore.expressions.length_sums import (
+    LIMIT,
+    exact_length_averages,
+    length_averages,
+    length_sums,
+    length_type,
+)
 from elsinore.expressions.lengths import is_length
 from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
+from elsinore.numeric import log2, ratio, to_double
+from elsinore.numeric.exact import Number, decode, digits
+from elsinore.numeric.spread import Extended, exact_spread, spread
 from elsinore.operators import ResultForm
 from elsinore.operators.kind import QUERY
 from elsinore.operators.order import in_order, ranks
+from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit, Unit
-from elsinore.plan.aggregates import Outcome
+from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
+from elsinore.plan.epochs import turn_of, turns_of
 from elsinore.plan.trends import once_per_unit
-from elsinore.trends.partials import merge, result_columns, totals_fields
+from elsinore.trends.partials import merge, totals_fields
+from elsinore.trends.values import FOREVER, Ints
+
+DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
+AT_ONCE = 2**14  # rows whose variances are worked out at once: what they are made from stays near
 
 
 @once_per_unit
@@ -78,7 +96,7 @@ def family_table(
     columns |= {group_column(query, name): by_name[name].take(codes) for name in query.group_by}
     start, end = window_bounds(query.window, to_numpy(totals.column("window")))
     columns |= {"window_start": start, "window_end": end}
-    columns |= result_columns(template.aggregation, query.window, totals, types)
+    columns |= _result_columns(template.aggregation, query.window, totals, types)
     return pa.table(columns)
 
 
@@ -147,3 +165,163 @@ def window_bounds(window: Window | None, indices: NDArray[np.int64]) -> tuple[pa
         return nothing, nothing
     starts, ends = window.bounds(indices)
     return to_arrow(starts), to_arrow(ends)
+
+
+def _result_columns(
+    aggregation: Aggregation,
+    window: Window | None,
+    totals: pa.Table,
+    types: Mapping[str, pa.DataType],
+) -> dict[str, pa.Array]:
+    """Return a query's result columns by name from its merged totals, row by row.
+
+    `window`: the query's. `types` gives the attributes' types. Counts and sums are doubles,
+    infinite beyond a double's range; SUM, AVG, MIN and MAX of nothing are null, as in SQL. From
+    exact totals, counts and sums of whole numbers are decimal(38, 0), with a column `<name>_digits`
+    beside them that has the digits of those that do not fit and are null there.
+    """
+    exact = "digits0" in totals.column_names
+    columns: dict[str, pa.Array] = {}
+    for column in aggregation.columns:
+        field = column.fields[0]
+        if column.outcome is Outcome.EXTREME:
+            greatest = aggregation.extremes[field].kind is FieldKind.GREATEST
+            ranks, edges = (to_numpy(totals.column(f"extreme{x}")) for x in column.fields)
+            kind = types[column.attribute or ""]
+            columns[column.name] = extreme_column(ranks, edges, greatest, kind)
+        elif exact:
+            columns |= _exact_columns(column, totals, types)
+        else:
+            columns[column.name] = _column(column, window, totals, types)
+    return columns
+
+
+def _column(
+    column: ResultColumn,
+    window: Window | None,
+    totals: pa.Table,
+    types: Mapping[str, pa.DataType],
+) -> pa.Array:
+    sums = [
+        (to_numpy(totals.column(f"cell{field}")), to_numpy(totals.column(f"power{field}")))
+        for field in column.fields
+    ]
+    if column.outcome.is_spread:
+        indices = to_numpy(totals.column("window"))
+        parts = [slice(n, n + AT_ONCE) for n in range(0, max(1, len(indices)), AT_ONCE)]
+        return pa.concat_arrays(
+            [
+                _spreads(
+                    column.outcome, window, indices[part], [(a[part], b[part]) for a, b in sums]
+                )
+                for part in parts
+            ]
+        )
+    (cells, powers), *below = sums
+    if column.outcome is Outcome.LOG2:
+        return to_arrow(log2(cells, powers))
+    if column.outcome is Outcome.COUNT:
+        return to_arrow(to_double(cells, powers))
+    under, under_powers = below[0]
+    nothing = under == 0.0
+    kind = types[column.attribute or ""]
+    if is_length(kind):
+        ticks, counts = to_double(cells, powers), to_double(under, under_powers)
+        if column.outcome is Outcome.SUM:
+            return length_sums(column.name, ticks, counts, kind)
+        quotients = ratio(cells, powers, under, under_powers)
+        return length_averages(ticks, counts, quotients, kind)
+    if column.outcome is Outcome.SUM:
+        return to_arrow(to_double(cells, powers), mask=nothing)
+    return to_arrow(ratio(cells, powers, under, under_powers), mask=nothing)
+
+
+def _spreads(
+    outcome: Outcome, window: Window | None, indices: Ints, sums: list[Extended]
+) -> pa.Array:
+    """Return variances, or their roots, of windows given by their indices, from sums of turns."""
+    chosen_sums, turns = sums[: len(SPREAD)], turn_of(window, indices)
+    for turn in range(1, turns_of(window)):
+        for field in range(len(SPREAD) - 1):  # the number of values is that of all turns
+            first, of_turn = chosen_sums[field], sums[len(SPREAD) * turn + field]
+            chosen = turns == turn
+            chosen_sums[field] = (
+                np.where(chosen, of_turn[0], first[0]),
+                np.where(chosen, of_turn[1], first[1]),
+            )
+    return spread(*chosen_sums, of_sample=outcome.of_sample, is_root=outcome.is_root)
+
+
+def _exact_columns(
+    column: ResultColumn, totals: pa.Table, types: Mapping[str, pa.DataType]
+) -> dict[str, pa.Array]:
+    numbers, *below = (
+        [decode(text) for text in totals.column(f"digits{field}").to_pylist()]
+        for field in column.fields[: len(SPREAD)]
+    )
+    if column.outcome is Outcome.LOG2:
+        return {column.name: to_arrow([math.log2(number) for number in numbers], pa.float64())}
+    if column.outcome.is_spread:
+        of_sample, is_root = column.outcome.of_sample, column.outcome.is_root
+        spreads = [
+            exact_spread(*sums, of_sample=of_sample, is_root=is_root)
+            for sums in zip(numbers, *below, strict=True)
+        ]
+        return {column.name: to_arrow(spreads, pa.float64())}
+    kind = types[column.attribute or ""] if column.attribute else pa.null()
+    if column.outcome is Outcome.AVG and is_length(kind):
+        return {column.name: exact_length_averages(numbers, below[0], kind)}
+    if column.outcome is Outcome.AVG:
+        averages = [
+            _double(Fraction(over, under)) if under else None
+            for over, under in zip(numbers, below[0], strict=True)
+        ]
+        return {column.name: to_arrow(averages, pa.float64())}
+    known: list[Number | None] = list(numbers)
+    if column.outcome is Outcome.SUM:
+        known = [n if under else None for n, under in zip(known, below[0], strict=True)]
+        if is_length(kind):
+            of_type = length_type(kind)
+            return _with_digits(
+                column.name, known, LIMIT, lambda ticks: to_arrow(ticks, pa.int64()).cast(of_type)
+            )
+        if not pa.types.is_integer(kind):
+            sums = [None if number is None else _double(number) for number in known]
+            return {column.name: to_arrow(sums, pa.float64())}
+    return _with_digits(
+        column.name, known, DECIMAL_LIMIT, lambda whole: to_arrow(whole, pa.decimal128(38, 0))
+    )
+
+
+def _with_digits(
+    name: str,
+    numbers: Sequence[Number | None],
+    limit: int,
+    array_of: Callable[[list[int | None]], pa.Array],
+) -> dict[str, pa.Array]:
+    """Return whole numbers below a limit as a column, beside one with the digits of the others."""
+    whole = [None if number is None else int(number) for number in numbers]
+    fits = [number is None or -limit < number < limit for number in whole]
+    small = [number if fit else None for number, fit in zip(whole, fits, strict=True)]
+    texts = [
+        None if fit or number is None else digits(number)
+        for number, fit in zip(whole, fits, strict=True)
+    ]
+    return {name: array_of(small), f"{name}_digits": to_arrow(texts, pa.string())}
+
+
+def _double(number: Number) -> float:
+    """Return the nearest double, infinite beyond a double's range."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def extreme_column(ranks: Ints, edges: Ints, greatest: bool, kind: pa.DataType) -> pa.Array:
+    """Return the values of a column of extremes, null where there was none.
+
+    `edges` are 0 where some value had the rank that stands for none.
+    """
+    nothing = (ranks == FOREVER) & (edges == FOREVER)
+    return from_ranks(~ranks if greatest else ranks, nothing, kind)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from elsinore.operators.statistics import BurstCounts, Detail, OperatorStatistics
 from elsinore.words import listed
@@ -54,21 +54,14 @@ class SharingStatistics:
 
     def added(self, other: SharingStatistics) -> SharingStatistics:
         """Return the sums of two operators' statistics; records in the order of their times."""
-        return SharingStatistics(
-            name=self.name,
-            queries=self.queries,
-            bursts=self.bursts + other.bursts,
-            graphlets=self.graphlets + other.graphlets,
-            shared_graphlets=self.shared_graphlets + other.shared_graphlets,
-            splits=self.splits + other.splits,
-            merges=self.merges + other.merges,
-            graphlet_snapshots=self.graphlet_snapshots + other.graphlet_snapshots,
-            event_snapshots=self.event_snapshots + other.event_snapshots,
-            most_propagated=max(self.most_propagated, other.most_propagated),
-            decisions=self.decisions + other.decisions,
-            decision_seconds=self.decision_seconds + other.decision_seconds,
-            records=sorted(self.records + other.records, key=lambda record: record.time),
-        )
+        merged: dict[str, Any] = {
+            "most_propagated": max(self.most_propagated, other.most_propagated)
+        }
+        for entry in fields(self):
+            if entry.type in {"int", "float"} and entry.name not in merged:
+                merged[entry.name] = getattr(self, entry.name) + getattr(other, entry.name)
+        records = sorted(self.records + other.records, key=lambda record: record.time)
+        return replace(self, records=records, **merged)
 
     def rows(self, state_bytes: int, seconds: float) -> list[tuple[str, str]]:
         """Return the set's rows for `--stats`, in a run of so many seconds.

@@ -18,7 +18,7 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.explain.shared_text import sharing_text
+from elsinore.trends.explain import sharing_text
 from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import spec_of, trend_units
 from oracles.reference import ReferenceEvent

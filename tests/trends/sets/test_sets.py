@@ -29,8 +29,8 @@ from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.trends.kind import spec_of
-from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
-from elsinore.trends.sets.states import reads_ranges
+from elsinore.trends.sets.evaluator import SetEvents, SetsEvaluator, SetTotal
+from elsinore.trends.sets.states import can_sum
 from elsinore.trends.values import FOREVER, NEVER
 from oracles.reference import ReferenceEvent, reference, root
 from support.guarded_cases import drawn_tests
@@ -73,11 +73,8 @@ def evaluated(
     table = table.take(pa.array([row for rows in by_key.values() for row in rows], pa.int64()))
     numbers = type_numbers(whole(table.column("type")), unit.types)
     read = {name: whole(table.column(name)) for name in unit.classes.attributes}
-    keys = len(by_key)
     events = SetEvents(
         starts=np.cumsum([0, *map(len, by_key.values())]),
-        done=np.full(keys, NEVER),
-        until=np.full(keys, FOREVER),
         times=table.column("time").to_numpy() * SECOND,
         codes=classify(unit.classes, numbers, unit.types, read),
         rows={
@@ -88,15 +85,12 @@ def evaluated(
             name: to_ranks(whole(table.column(name))).to_pylist() for name in spec_of(unit).ranked
         },
     )
-    with patch(
-        f"{EVALUATOR}.reads_ranges", lambda template: not searched and reads_ranges(template)
-    ):
+    with patch(f"{EVALUATOR}.can_sum", lambda template: not searched and can_sum(template)):
         evaluator = SetsEvaluator(spec_of(unit), by_time=by_time)
     edges = [NEVER, *sorted(cuts), FOREVER]
     found: list[SetTotal] = []
     for done, until in itertools.pairwise(edges):
-        events.done[:], events.until[:] = done, until
-        found += evaluator.evaluate(events)
+        found += evaluator.evaluate(events, int(done), int(until))
     names = list(by_key)
     return [(names[total.key], total) for total in found]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import no_rows, to_arrow
+from elsinore.arrow import SmallBatches, no_rows, numbers_of, to_arrow
 from elsinore.kernels.saved import pack, reading_state, schema_from_bytes, unpack
 from elsinore.numeric.arrays import normal
 from elsinore.numeric.sorting import rows_by_code
 from elsinore.operators.open_end import WindowEnds
-from elsinore.operators.slots import KeySlots
+from elsinore.operators.slots import KeySlots, slots_of
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.engine.conditions import ConditionColumns
 from elsinore.trends.engine.constants import ALWAYS, DYNAMIC, FOREVER, NO_SHARING, UNKNOWN
@@ -25,15 +25,13 @@ from elsinore.trends.engine.store import Store, bytes_per_slot
 from elsinore.trends.engine.tables import Batch, no_attributes
 from elsinore.trends.engine.totals import rebuild
 from elsinore.trends.engine.units import engine_unit
-from elsinore.trends.partials import TotalsBatches, totals_fields
+from elsinore.trends.partials import totals_fields
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.columns import (
     addend_columns,
     great_addends,
-    numbers_of,
     out_of_order,
     rank_columns,
-    slots_of,
 )
 from elsinore.trends.values.shifts import Shifts
 
@@ -71,7 +69,7 @@ class EngineOperator:
         self._shifts = Shifts(unit)
         schema = totals_fields(unit, exact=False)
         self._nothing = no_rows(schema)
-        self._batches = TotalsBatches(schema)
+        self._batches = SmallBatches(schema)
         self._window_ends = WindowEnds([member.query.window for member in unit.members])
 
     def _begin(self, schema: pa.Schema | None) -> None:

@@ -37,19 +37,30 @@ Shared = tuple[str, tuple[int, ...]]  # a sub-pattern, and the queries that shar
 
 
 def shared_patterns(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[SharedPattern, ...]:
-    """Return which queries may share which Kleene sub-patterns."""
+    """Return which queries may share which Kleene sub-patterns.
+
+    Lanes are left out where all their queries share bursts, and states that are kept once where
+    the same sub-pattern is shared already.
+    """
     patterns: list[SharedPattern] = []
     for _, unit in units:
         names = [template.query.name for template in unit.members]
         bursts = [several for several in burst_sets(unit, sharing) if len(several[1]) > 1]
-        for how, sets in ((BURSTS, bursts), (MERGED, merged_sets(unit)), (LANES, lane_sets(unit))):
-            for pattern, queries in sets:
-                members = tuple(names[query] for query in queries)
-                if how != MERGED or not any(
-                    known.pattern == pattern and {*members} <= {*known.queries}
-                    for known in patterns
-                ):
-                    patterns.append(SharedPattern(pattern, members, how))
+        merged: list[Shared] = []
+        for pattern, queries in merged_sets(unit):
+            known = (set(others) for name, others in (*bursts, *merged) if name == pattern)
+            if not any(others.issuperset(queries) for others in known):
+                merged.append((pattern, queries))
+        lanes = [
+            (pattern, queries)
+            for pattern, queries in lane_sets(unit)
+            if not any({*queries} <= {*others} for _, others in bursts)
+        ]
+        patterns += [
+            SharedPattern(pattern, tuple(names[query] for query in queries), how)
+            for how, sets in ((BURSTS, bursts), (MERGED, merged), (LANES, lanes))
+            for pattern, queries in sets
+        ]
     return tuple(patterns)
 
 

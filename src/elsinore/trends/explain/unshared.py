@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
 from elsinore.plan import Sharing
-from elsinore.plan.explain.text import MOST_NAMES, way_in_words
+from elsinore.plan.explain import MOST_NAMES, way_in_words
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.paths import Path, Way
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
-from elsinore.trends.explain.shared import Units, burst_sets, lane_sets, merged_sets
+from elsinore.trends.explain.shared import Shared, Units, burst_sets, lane_sets, merged_sets
 from elsinore.words import listed
 
 # what a query that is processed alone does, by its path
@@ -79,12 +79,22 @@ class Apart:
 class Alike:
     """Queries of a unit that share or do not share with others for equal reasons."""
 
+    partition: Partition
     unit: TrendUnit
     first: int  # the place of one of them
     sets: frozenset[int]  # the unit's sharing groups and merged states that they are in, ...
     kept: frozenset[int]  # ... and those of them that they are in as they are to share
     names: tuple[str, ...]
-    why: Way  # how they are run, and why
+
+    @property
+    def why(self) -> Way:
+        """How they are run, and why."""
+        return self.unit.why[self.first]
+
+    @property
+    def template(self) -> GuardedTemplate:
+        """The template of one of them."""
+        return self.unit.members[self.first]
 
 
 def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]:
@@ -93,28 +103,16 @@ def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]
     Queries with the same reasons go together, so that a thousand do not take a million pairs.
     """
     by_reason: dict[str, list[Block]] = {}
-    alike = [(key, _alike(unit, sharing)) for key, unit in units]
-    for _, several in alike:
-        for left in several:
-            if len(left.names) > 1:
-                why = _why_not(left, left, sharing)
-                if why is not None:
-                    by_reason.setdefault(why, []).append(Block(left.names))
-        for left, right in itertools.combinations(several, 2):
-            why = _why_not(left, right, sharing)
-            if why is not None:
-                by_reason.setdefault(why, []).append(Block(left.names, right.names))
-    for (key, here), (other_key, there) in itertools.combinations(alike, 2):
-        for left, right in itertools.product(here, there):
-            if key != other_key:
-                why = _differently_keyed(key, other_key)
-            else:
-                why = _different_ways(left, right)
-            by_reason.setdefault(why, []).append(Block(left.names, right.names))
+    groups = [group for unit in units for group in _alike(*unit, sharing)]
+    for left, right in itertools.combinations_with_replacement(groups, 2):
+        block = Block(left.names, () if left is right else right.names)
+        why = _why_not(left, right, sharing)
+        if block.count and why is not None:
+            by_reason.setdefault(why, []).append(block)
     return tuple(Apart(tuple(blocks), why) for why, blocks in by_reason.items())
 
 
-def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
+def _alike(partition: Partition, unit: TrendUnit, sharing: Sharing) -> list[Alike]:
     """Return the queries of a unit, grouping those with the same reasons."""
     always = [*lane_sets(unit), *merged_sets(unit)]
     sets, kept = ([*always, *burst_sets(unit, mode)] for mode in (Sharing.DYNAMIC, sharing))
@@ -125,21 +123,20 @@ def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
         if unit.path is Path.GRAPH:
             reasons = (reasons, *map(likeness, _patterns_of(template)))
         places.setdefault((within[query], still[query], reasons), []).append(query)
-    names = [template.query.name for template in unit.members]
     return [
         Alike(
+            partition,
             unit,
-            several[0],
-            within[several[0]],
-            still[several[0]],
-            tuple(names[q] for q in several),
-            unit.why[several[0]],
+            queries[0],
+            within[queries[0]],
+            still[queries[0]],
+            tuple(unit.members[query].query.name for query in queries),
         )
-        for several in places.values()
+        for queries in places.values()
     ]
 
 
-def _sets_of(unit: TrendUnit, sets: Sequence[tuple[str, tuple[int, ...]]]) -> list[frozenset[int]]:
+def _sets_of(unit: TrendUnit, sets: Sequence[Shared]) -> list[frozenset[int]]:
     """Return for each query of a unit the numbers of the sets that it is in."""
     of_query: list[list[int]] = [[] for _ in unit.members]
     for number, (_, queries) in enumerate(sets):
@@ -149,39 +146,37 @@ def _sets_of(unit: TrendUnit, sets: Sequence[tuple[str, tuple[int, ...]]]) -> li
 
 
 def _why_not(left: Alike, right: Alike, sharing: Sharing) -> str | None:
-    """Return why queries of a unit share nothing with others of it; None where they do."""
-    why = _why_never(left, right)
-    if why is None and sharing is Sharing.NEVER and not left.kept & right.kept:
-        return _NEVER
-    return why
-
-
-def _why_never(left: Alike, right: Alike) -> str | None:
-    """Return why queries of a unit cannot share; None where they can."""
+    """Return why queries share nothing with others; None where they do."""
     unit = left.unit
+    if left.partition != right.partition:
+        return _differently_keyed(left.partition, right.partition)
+    if unit is not right.unit:
+        ways = ", ".join(
+            f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
+            for side in (left, right)
+        )
+        return f"they are processed in different ways, {ways}"
     if left.sets & right.sets:
-        return None
+        return _NEVER if sharing is Sharing.NEVER and not left.kept & right.kept else None
     if unit.exact:
         return "each is computed by itself, in integers of any size"
     if unit.path is Path.GRAPH:
-        return f"{_each_by_itself((left, right))}; {_why_differ((left, right))}"
+        return f"{_each_by_itself(left, right)}; {_why_differ(left, right)}"
     if unit.path is not Path.COARSE:
-        return _each_by_itself((left, right))
-    here, there = (unit.members[side.first].loops() for side in (left, right))
-    common = sorted(here & there)
+        return _each_by_itself(left, right)
+    common = sorted(left.template.loops() & right.template.loops())
     if not common:
         return (
             "they have no Kleene sub-pattern in common (equal states are nevertheless kept only "
             "once)"
         )
-    names = " or ".join(common)
     return (
-        f"in one of them the effect of a burst of {names} events does not follow from their "
-        "number, because some of them also lead to other states, or come from there"
+        f"in one of them the effect of a burst of {' or '.join(common)} events does not follow "
+        "from their number, because some of them also lead to other states, or come from there"
     )
 
 
-def _each_by_itself(sides: Sequence[Alike]) -> str:
+def _each_by_itself(*sides: Alike) -> str:
     """Return how queries are processed one by one, and why."""
     ways = dict.fromkeys(side.why for side in sides)
     methods = list(dict.fromkeys(_WAYS.get(way.method, way.method) for way in ways))
@@ -197,23 +192,10 @@ def _patterns_of(template: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
     return template.parts if template.sides > 1 else (template,)
 
 
-def _different_ways(*sides: Alike) -> str:
-    """Return why queries of two units with the same partitions are not in one unit."""
-    if all(side.unit.path is Path.GRAPH for side in sides):
-        return f"{_each_by_itself(sides)}; {_why_differ(sides)}"
-    ways = ", ".join(
-        f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
-        for side in sides
-    )
-    return f"they are processed in different ways, {ways}"
-
-
-def _why_differ(sides: Sequence[Alike]) -> str:
+def _why_differ(*sides: Alike) -> str:
     """Return why queries of the graph path have nothing in common, pattern by pattern of AND."""
-    two = [_patterns_of(side.unit.members[side.first]) for side in sides]
-    return " and ".join(
-        dict.fromkeys(difference(one, other) for one, other in itertools.product(*two))
-    )
+    pairs = itertools.product(*(_patterns_of(side.template) for side in sides))
+    return " and ".join(dict.fromkeys(difference(one, other) for one, other in pairs))
 
 
 def _differently_keyed(left: Partition, right: Partition) -> str:

@@ -61,7 +61,7 @@ class GraphBuilder:
     ) -> None:
         self._counts = counts
         self._key = key
-        self._vertices = [vertex for of_query in counts.vertices for vertex in of_query]
+        self._vertices = counts.vertices
         self._sets = sets
         self._set_of = {
             place: n for n, set_of_members in enumerate(sets) for place in set_of_members.members
@@ -74,43 +74,34 @@ class GraphBuilder:
         # of each set the forms of all events of its shared graphlets, by row
         self._forms: list[list[tuple[int, Form]]] = [[] for _ in sets]
         self._waiting: list[tuple[int, _Open, int, Form]] = []  # forms of the present moment
-        self._types: dict[int, set[str]] = {}
-        for vertex in self._vertices:
-            mine = self._types.setdefault(vertex.query, set())
-            mine |= {move.type for move in vertex.moves}
-        bounds = {edge for vertex in self._vertices for edge in vertex.bounds or ()}
-        self._edges = sorted(bounds)
+        self._ended: dict[Vertex, list[int]] = {vertex: [] for vertex in self._vertices}  # rows
+        self._edges = sorted({edge for vertex in self._vertices for edge in vertex.bounds or ()})
 
-    def build(self, moments: Sequence[Sequence[RecordedEvent]]) -> HamletGraph:
-        """Return the graph of the moments' events."""
+    def build(self) -> HamletGraph:
+        """Return the graph of the events that are counted."""
+        moments = self._counts.moments
         ahead = _ahead(itertools.chain.from_iterable(moments), self._sets)
-        for number, moment in enumerate(moments, start=1):
-            counted = [
-                {v: self._counts.count(v, event) for v in self._vertices if v.takes(event)}
-                for event in moment
-            ]
+        counted = zip(moments, self._counts.by_moment(), strict=True)
+        for number, (moment, counts_of) in enumerate(counted, start=1):
             used: dict[str, int] = {}
-            for event, counts in zip(moment, counted, strict=True):
+            for event, counts in zip(moment, counts_of, strict=True):
                 if any(counts.values()):
                     label = self._labels[event.type]
                     used[label] = used.get(label, 0) + 1
                     name = f"{_lower(label)}{number}" + "'" * (used[label] - 1)
                     self._insert(event, name, counts, ahead)
-            self._end_moment(moment, counted)
+            self._end_moment(moment, counts_of)
         return self._graph()
 
     def _end_moment(
-        self, moment: Sequence[RecordedEvent], counted: Sequence[Mapping[Vertex, int]]
+        self, moment: Sequence[RecordedEvent], counts_of: Sequence[Mapping[Vertex, int]]
     ) -> None:
         """Let a moment's events act: events of one moment do not precede one another."""
-        for event in moment:
-            emptied = {
-                vertex.query
-                for vertex in self._vertices
-                if any(reset.takes(event.type, event.true) for reset in vertex.resets)
-            }
-            self._deactivate(event.type, emptied)
-        self._counts.end_moment(moment, counted)
+        for event, counts in zip(moment, counts_of, strict=True):
+            self._deactivate(event.type, {v.query for v in self._vertices if v.is_emptied(event)})
+            for vertex, count in counts.items():
+                if count:
+                    self._ended[vertex].append(event.row)
         for number, graphlet, row, form in self._waiting:
             graphlet.forms.append((row, form))
             self._forms[number].append((row, form))
@@ -158,11 +149,11 @@ class GraphBuilder:
 
     def _shown(self, counts: Mapping[Vertex, int]) -> list[Vertex]:
         """Return the vertices that an event is shown in: accumulators beside a state are not."""
-        plain = {vertex.query for vertex in counts if not vertex.resets}
+        plain = {vertex.query for vertex in counts if not vertex.node.resets}
         return [
             vertex
             for vertex in counts
-            if not vertex.resets
+            if not vertex.node.resets
             or vertex.query not in plain
             or (vertex.query, vertex.state) in self._set_of
         ]
@@ -221,10 +212,10 @@ class GraphBuilder:
         """
         counts, sharing, first = self._counts, graphlet.vertices, events[0]
         graphlet.whole = all(
-            counts.holds(vertex.comparison, row, event.row)
+            counts.values.follows(vertex.comparison, row, event.row)
             for vertex in sharing
             if vertex.comparison is not None
-            for row, _ in counts.ended[vertex]
+            for row in self._ended[vertex]
             for event in events
             if vertex.takes(event)
         )
@@ -233,7 +224,7 @@ class GraphBuilder:
             None,
             {
                 vertex: counts.entering(vertex, first if vertex.takes(first) else None)
-                + (counts.totals[vertex] if graphlet.whole and vertex.is_repeated else 0)
+                + (counts.of(vertex.number) if graphlet.whole and vertex.is_repeated else 0)
                 for vertex in sharing
             },
         )
@@ -258,7 +249,7 @@ class GraphBuilder:
             + Form.total(
                 form
                 for row, form in before
-                if how is None or self._counts.holds(how, row, event.row)
+                if how is None or self._counts.values.follows(how, row, event.row)
             )
             for how in dict.fromkeys(vertex.comparison for vertex in graphlet.vertices)
         ]
@@ -329,7 +320,7 @@ class GraphBuilder:
                 for graphlet in self._done
             ),
             snapshots=tuple(self._snapshots),
-            totals=self._counts.results(),
+            totals=self._counts.totals(),
         )
 
 

@@ -11,19 +11,19 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_scalar
 from elsinore.errors import InputError, kind_of_value
+from elsinore.expressions.plain import compared_values
 from elsinore.model.expression import Expression
-from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
-from elsinore.plan.explain.text import path_in_words
+from elsinore.plan.explain import path_in_words
 from elsinore.plan.merged import nodes_of_states
-from elsinore.plan.template import ALL, Reads
+from elsinore.plan.template import ALL
 from elsinore.trends.engine.sharing.sets import sharing_sets
 from elsinore.trends.engine.updates import Updates
 from elsinore.trends.graphlets.build import GraphBuilder, Piece, SharedSet, State
-from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEvent, vertices_of
+from elsinore.trends.graphlets.counts import Bounds, Counts, RecordedEvent, holds
 from elsinore.trends.graphlets.graph import HamletGraph
-from elsinore.trends.sets.evaluator import compared_values
+from elsinore.trends.sets.states import can_sum
 from elsinore.trends.sets.sums import Values
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 from elsinore.words import listed
@@ -129,17 +129,18 @@ class Recording:
         chosen = [
             event
             for _, event in events
-            if any(span is None or span[0] <= event.time < span[1] for span in windows.values())
+            if any(holds(span, event.time) for span in windows.values())
         ]
         if len(chosen) > MOST_IN_WINDOW:
             raise InputError(
                 f"A graph is made of up to {MOST_IN_WINDOW:,} events of a key, and these windows "
                 f"hold {len(chosen):,}. Run over fewer events, or give a key or time with fewer."
             )
-        counts = Counts(vertices_of(self.unit, windows), self._holds())
+        table = self._kept()
+        rows = {name: compared_values(table.column(f"pair:{name}")) for name in self.unit.compared}
+        counts = Counts(self.unit, Values(rows, {}), windows, self._moments(chosen))
         sets = _shared_sets(self.unit, self.sharing, events)
-        builder = GraphBuilder(counts, sets, self._labels(), key=key)
-        graph = builder.build(self._moments(chosen))
+        graph = GraphBuilder(counts, sets, self._labels(), key=key).build()
         if any(graphlet.shared for graphlet in graph.graphlets):
             return graph
         return replace(graph, why_unshared=_why_unshared(self.unit))
@@ -167,7 +168,7 @@ class Recording:
                 continue
             if code not in known:
                 known[code] = self.unit.classes.decode(code)
-            events.append((slot, RecordedEvent(row, time, *known[code])))
+            events.append((slot, RecordedEvent(row, time, code, *known[code])))
         return events
 
     def _moments(self, events: Sequence[RecordedEvent]) -> list[list[RecordedEvent]]:
@@ -204,23 +205,6 @@ class Recording:
             for name, letter in zip(names, letters, strict=True)
         }
 
-    def _holds(self) -> Holds:
-        """Return what decides whether an event may follow an earlier one."""
-        table = self._kept()
-        rows = {name: compared_values(table.column(f"pair:{name}")) for name in self.unit.compared}
-        values = Values(rows, {})
-
-        def holds(reads: Reads, before: int, row: int) -> bool:
-            def is_met(condition: Expression) -> bool:
-                return values.holds(condition, before, row)
-
-            in_range = not reads.ranges or any(
-                all(is_met(cut.condition()) for cut in cuts) for cuts in reads.ranges
-            )
-            return in_range and all(map(is_met, reads.conditions))
-
-        return holds
-
 
 def _has_graphlets(unit: TrendUnit) -> bool:
     """Return whether trends are counted event by event as in the paper: only loops compare."""
@@ -228,12 +212,8 @@ def _has_graphlets(unit: TrendUnit) -> bool:
         not unit.exact
         and bool(unit.templates)
         and all(
-            template.query.strategy is Strategy.ANY
-            and all(
-                move.reads._replace(ranges=(), conditions=()) == ALL
-                and (move.reads == ALL or move.source == move.target)
-                for move in template.transitions
-            )
+            can_sum(template)
+            and all(m.reads == ALL or m.source == m.target for m in template.transitions)
             for template in unit.templates
         )
     )

@@ -1,13 +1,12 @@
 """The evaluator for EXACT and for what the engine does not run, in exact numbers.
 
 Plain Python: a few microseconds for each event, some ten where an event follows ranges of earlier
-ones, and a few for each pair of events under any other template.
+ones, and a few for each pair of events where it is compared otherwise, or guards need a search.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_numpy
-from elsinore.expressions.lengths import is_length, is_time, ticks, unit_of
-from elsinore.model.time_values import MICROSECOND, Moment, Span
+from elsinore.expressions.plain import compared_values, exact_values
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
@@ -26,11 +24,9 @@ from elsinore.plan.stored import stored
 from elsinore.plan.template import Template
 from elsinore.trends.sets import search
 from elsinore.trends.sets.runs import Automaton
-from elsinore.trends.sets.states import States, reads_ranges, summed_unit
+from elsinore.trends.sets.states import States, can_sum, unit_of_templates
 from elsinore.trends.sets.sums import Values
 from elsinore.trends.values import FOREVER, NEVER, Ints
-
-_DIGITS = 15  # so many digits of a decimal a double tells apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +38,6 @@ class SetEvents:
     """
 
     starts: Ints  # [key + 1] -> first row of each key
-    done: Ints  # [key] windows that end at or before it are given out already; NEVER: none
-    until: Ints  # [key] windows that end at or before it are wanted now; FOREVER: all
     times: Ints  # [row] microseconds
     codes: NDArray[Any]  # [row] class; below 0: no state takes the event
     rows: Mapping[str, Sequence[Any]]
@@ -77,10 +71,10 @@ class SetsEvaluator:
         templates = {
             query: template
             for query, template in enumerate(unit.templates or map(stored, unit.members))
-            if isinstance(template, Template) and reads_ranges(template)
+            if isinstance(template, Template) and can_sum(template)
         }
         self._summed = list(templates)  # queries that are run by sums per state, ...
-        self._states = States(summed_unit(unit, templates)) if templates else None
+        self._states = States(unit_of_templates(unit, templates)) if templates else None
         self._automata = {  # ... and the others
             query: Automaton(template, unit.classes)
             for query, template in enumerate(unit.members)
@@ -88,18 +82,19 @@ class SetsEvaluator:
         }
         self._windows = dict.fromkeys(template.query.window for template in unit.members)
 
-    def evaluate(self, events: SetEvents) -> list[SetTotal]:
+    def evaluate(
+        self, events: SetEvents, done: int = int(NEVER), until: int = int(FOREVER)
+    ) -> list[SetTotal]:
         """Return the totals of all windows that end after `done` and at or before `until`.
 
-        Raises InputError for an infinite addend.
+        done: NEVER to begin with; until: FOREVER for all. Raises InputError for an infinite addend.
         """
         # of rows nothing is made before it is read: whole streams may be one window
         starts, times, codes = events.starts.tolist(), events.times.data, events.codes.data
-        done, until = events.done.tolist(), events.until.tolist()
         values = Values(events.rows, events.ranks)
         totals: list[SetTotal] = []
         for key, (first, last) in enumerate(itertools.pairwise(starts)):
-            of_key = times, range(first, last), done[key], until[key]
+            of_key = times, range(first, last), done, until
             for window in self._windows:
                 for index, rows in _windows(window, *of_key):
                     moments = [[row] for row in rows]
@@ -139,50 +134,14 @@ def _windows(
             yield index, range(low, bisect_left(times, end, low, rows.stop))
 
 
-def set_events(
-    unit: TrendUnit, table: pa.Table, starts: Ints, done: Ints, until: Ints
-) -> SetEvents:
+def set_events(unit: TrendUnit, table: pa.Table, starts: Ints) -> SetEvents:
     """Return rows of a table, key after key, as the evaluator reads them."""
     rows = {name: compared_values(table.column(f"pair:{name}")) for name in unit.compared}
-    rows |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
+    rows |= {name: exact_values(table.column(f"sum:{name}")) for name in unit.summed}
     return SetEvents(
         starts=starts,
-        done=done,
-        until=until,
         times=to_numpy(table.column("time")),
         codes=to_numpy(table.column("class")),
         rows=rows,
         ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
     )
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Return a column's values as Python's, NaN as None, whole decimals as integers.
-
-    Lengths of time are whole numbers of ticks (`elsinore.expressions.lengths.unit_of`).
-    """
-    if is_length(column.type):
-        column = ticks(column, unit_of(column.type))
-    if pa.types.is_decimal(column.type) and column.type.scale <= 0:
-        return [None if value is None else int(value) for value in column.to_pylist()]
-    return [
-        None if isinstance(value, float) and math.isnan(value) else value
-        for value in column.to_pylist()
-    ]
-
-
-def compared_values(column: pa.ChunkedArray) -> list[Any]:
-    """Return the values of a column that is compared, decimals as doubles where that is exact.
-
-    Other decimals stay: one can compare them with one another, and compute nothing with them.
-    """
-    kind = column.type
-    if is_time(kind) or is_length(kind):
-        unit = unit_of(kind)
-        factor, fine = (1, True) if unit == "ns" else (MICROSECOND, False)
-        make = Moment if is_time(kind) else Span
-        counted = ticks(column, unit).to_pylist()
-        return [None if tick is None else make(tick * factor, fine) for tick in counted]
-    if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= _DIGITS:
-        return [None if value is None else float(value) for value in column.to_pylist()]
-    return _values(column)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from elsinore.automata.nfa import closure
+from elsinore.automata.positions import Ways
 from elsinore.plan.classes import Classes
 from elsinore.plan.guarded import End, GuardedTemplate
-from elsinore.plan.guards import Ways
 
 
 class Run(NamedTuple):

@@ -23,10 +23,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from elsinore.automata.positions import Ways
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import attributes
 from elsinore.model.kinds import Strategy
-from elsinore.plan.guards import Ways
 from elsinore.trends.sets.runs import Automaton, Event, Gap, Run
 from elsinore.trends.sets.sums import NONE, Sums, Values, exact_pairs
 

@@ -1,16 +1,18 @@
-"""Sums per state in exact numbers, over all earlier events or over ranges of them.
+"""Sums per state in exact numbers, over all earlier events or over those that compare so.
 
 These are the sums of `elsinore.trends.engine`, in Python's integers and fractions and from the same
 updates. A count has a digit for every three events or so. Sums over ranges are those of trends by
-the rank of their last event, and ranges of ranks are added up in O(log n).
+the rank of their last event, and ranges of ranks are added up in O(log n); for other conditions
+each earlier event is looked at.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from elsinore.automata.positions import FREE
 from elsinore.model.evaluate import Value, compared, evaluate
 from elsinore.model.expression import Expression, Operator
 from elsinore.model.kinds import Strategy
@@ -18,13 +20,14 @@ from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
-from elsinore.plan.guards import FREE
 from elsinore.plan.merged import Place, QueryEnds, merge_templates
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, Cut, Reads, Template
 from elsinore.trends.engine.constants import NO_ADDEND, ONE, VALUE
 from elsinore.trends.engine.updates import SumUpdate, Update, Updates
 from elsinore.trends.sets.sums import NONE, Sums, Values, exact_pairs
+
+Addition = tuple[int, int, Sums]  # a node, the row of an event, and its trends that end there
 
 
 class States:
@@ -48,31 +51,16 @@ class States:
         """
         if window not in self.updates.windows:
             return
-        kind = self.updates.windows.index(window)
-        effects = {row: self._effects_of(codes[row], kind) for moment in moments for row in moment}
-        entered: dict[int, list[int]] = {}
-        for row, (updates, _) in effects.items():
-            for update in updates:
-                entered.setdefault(update.node, []).append(row)
-        nodes = _Nodes(self, kind, values, entered)
+        sums = WindowSums(self, values, codes, window, moments)
         for moment in moments:
-            added: list[tuple[int, int, Sums]] = []
-            emptied: list[int] = []
-            for row in moment:
-                updates, resets = effects[row]
-                emptied += resets
-                added += [(update.node, row, nodes.added(update, row)) for update in updates]
-            for node in emptied:
-                nodes.empty(node)
-            for addition in added:
-                nodes.add(*addition)
+            sums.end(moment, sums.added(moment))
         for query, ends in enumerate(self.unit.merged.ends):
             if self.unit.templates[query].query.window == window:
-                sums = nodes.ended(ends)
-                if sums.linear[0]:
-                    yield query, sums
+                total = sums.total(ends)
+                if total.linear[0]:
+                    yield query, total
 
-    def _effects_of(self, code: int, kind: int) -> tuple[list[Update], list[int]]:
+    def effects(self, code: int, kind: int) -> tuple[list[Update], list[int]]:
         """Return what a class of events does to a kind of windows' nodes, and which it empties."""
         if (code, kind) not in self._effects:
             updates: list[Update] = []
@@ -89,36 +77,89 @@ class States:
         return self._effects[code, kind]
 
 
-class _Nodes:
-    """The trends in a window by node: sums of all that end there, and by rank."""
+class WindowSums:
+    """The trends in one window by node: sums of all that end there, and by their last event."""
 
     def __init__(
-        self, states: States, kind: int, values: Values, entered: Mapping[int, Sequence[int]]
+        self,
+        states: States,
+        values: Values,
+        codes: Sequence[int] | Mapping[int, int],
+        window: Window | None,
+        moments: Iterable[Iterable[int]],
     ) -> None:
-        self._addends, self._ranks = states.unit.addends, states.updates.ranks
+        """Start with no event; the arguments are those of `States.totals`."""
+        self._addends, self._columns = states.unit.addends, states.updates.ranks
         self._values = values
+        kind = states.updates.windows.index(window)
+        self._effects = {row: states.effects(codes[row], kind) for rows in moments for row in rows}
+        entered: dict[int, list[int]] = {}
+        for row, (updates, _) in self._effects.items():
+            for update in updates:
+                entered.setdefault(update.node, []).append(row)
         self._sums: dict[int, Sums] = {}
         self._ranked: dict[int, Ranked] = {}
+        self._listed: dict[int, list[tuple[int, Sums]]] = {}  # rows and their sums
         for number, node in enumerate(states.updates.nodes):
             if node.seed and states.updates.kind_of[number] == kind:
                 self._sums[number] = Sums([1], [])
             if node.rows is not None and node.rows.order is not None:
                 self._ranked[number] = Ranked(node.rows.order, entered.get(number, ()), values)
+            if node.rows is not None and node.rows.is_checked:
+                self._listed[number] = []
+
+    def count(self, node: int) -> int:
+        """Return the number of trends that end in a node."""
+        return int(self._sums[node].linear[0]) if node in self._sums else 0
+
+    def added(self, moment: Iterable[int]) -> list[Addition]:
+        """Return the trends that end with each event of a moment, none of which acts yet."""
+        return [
+            (update.node, row, self._added(update, row))
+            for row in moment
+            for update in self._effects[row][0]
+        ]
+
+    def end(self, moment: Iterable[int], additions: Iterable[Addition]) -> None:
+        """Let the events of a moment act, after what they forbid has been dropped."""
+        for row in moment:
+            for node in self._effects[row][1]:
+                self._sums.pop(node, None)
+                for kept in (self._ranked, self._listed):
+                    if node in kept:
+                        kept[node].clear()
+        for node, row, sums in additions:
+            if not sums.linear[0]:
+                continue
+            if node in self._sums:
+                self._sums[node].add(sums)
+            else:
+                self._sums[node] = sums.copy()
+            if node in self._ranked:
+                self._ranked[node].enter(row, sums)
+            if node in self._listed:
+                self._listed[node].append((row, sums))
 
     def _read(self, node: int, reads: Reads, row: int) -> Sums | None:
         """Return the sums of the trends of a node that an event may follow."""
         if reads == ALL:
             return self._sums.get(node)
+        parts: Iterable[Sums]
+        if reads.conditions:
+            listed = self._listed[node]
+            parts = (s for earlier, s in listed if self._values.follows(reads, earlier, row))
+        else:
+            parts = self._ranked[node].followed(reads.ranges, row)
         read: Sums | None = None
-        for sums in self._ranked[node].followed(reads.ranges, row):
+        for sums in parts:
             if read is None:
                 read = sums.copy()
             else:
                 read.add(sums)
         return read
 
-    def added(self, update: Update, row: int) -> Sums:
-        """Return what an event adds to a node."""
+    def _added(self, update: Update, row: int) -> Sums:
+        """Return what an event adds to a node (HAMLET, Equation 2)."""
         keys = dict.fromkeys((s.node, s.reads) for s in update.sums[0].sources)
         read = {key: sums for key in keys if (sums := self._read(*key, row)) is not None}
         totals = [
@@ -136,7 +177,7 @@ class _Nodes:
                 read[s.node, s.reads].extremes[s.row] for s in sources if (s.node, s.reads) in read
             ]
             if column >= 0:
-                ranks.append(self._values.rank(*self._ranks[column], row))
+                ranks.append(self._values.rank(*self._columns[column], row))
             extremes.append(min(ranks, default=NONE))
         return Sums(linear, extremes)
 
@@ -148,25 +189,8 @@ class _Nodes:
         kind = FieldKind.PRESENT if part.addend & 1 else addend.kind
         return self._values.addend(kind, addend.attribute, row, addend.turn)
 
-    def add(self, node: int, row: int, sums: Sums) -> None:
-        """Take in the trends that end with an event in a node, if there are any."""
-        if not sums.linear[0]:
-            return
-        if node in self._sums:
-            self._sums[node].add(sums)
-        else:
-            self._sums[node] = sums.copy()
-        if node in self._ranked:
-            self._ranked[node].enter(row, sums)
-
-    def empty(self, node: int) -> None:
-        """Forget the trends that end in a node."""
-        self._sums.pop(node, None)
-        if node in self._ranked:
-            self._ranked[node].clear()
-
-    def ended(self, ends: QueryEnds) -> Sums:
-        """Return the sums and extremes over a query's trends."""
+    def total(self, ends: QueryEnds) -> Sums:
+        """Return the sums and extremes over a query's trends (HAMLET, Equation 3)."""
         cells = [self._add_up(places) for places in ends.linear]
         if ends.pairs:
             left, right, both = map(int, cells)
@@ -258,18 +282,24 @@ class Ranked:
         return evaluate(expression, lambda read: self._values.rows[read.name or ""][row])
 
 
-def summed_unit(unit: TrendUnit, templates: Mapping[int, Template]) -> TrendUnit:
-    """Return a unit of some queries of a unit, by the templates that `States` runs."""
+def unit_of_templates(unit: TrendUnit, templates: Mapping[int, Template]) -> TrendUnit:
+    """Return a unit of some queries of a unit, by templates that `States` runs."""
     return replace(
         unit,
-        members=tuple(unit.members[query] for query in templates),
+        members=tuple(
+            replace(unit.members[query], aggregation=template.aggregation)
+            for query, template in templates.items()
+        ),
         templates=tuple(templates.values()),
         merged=merge_templates(list(templates.values())),
     )
 
 
-def reads_ranges(template: Template) -> bool:
-    """Return whether events follow all events of a state, or ranges of them."""
-    plain = all(move.reads._replace(ranges=()) == ALL for move in template.transitions)
+def can_sum(template: Template) -> bool:
+    """Return whether `States` runs a template.
+
+    Its events follow all events of a state, or those that compare so with them.
+    """
+    left = (move.reads._replace(ranges=(), conditions=()) for move in template.transitions)
     free = all(state.closing == FREE for state in template.states)
-    return template.query.strategy is Strategy.ANY and plain and free
+    return template.query.strategy is Strategy.ANY and free and all(map(ALL.__eq__, left))

@@ -16,6 +16,7 @@ from elsinore.model.expression import Expression
 from elsinore.numeric.exact import Number, simple
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.between import PREVIOUS
+from elsinore.plan.template import Reads
 from elsinore.trends.values import FOREVER
 from elsinore.trends.values.columns import EDGE
 
@@ -58,6 +59,14 @@ class Values:
                 earlier if read.variable == PREVIOUS else later
             ],
         )
+
+    def follows(self, reads: Reads, earlier: int, later: int) -> bool:
+        """Return whether an event may follow an earlier one by the conditions on the two."""
+        in_range = not reads.ranges or any(
+            all(self.holds(cut.condition(), earlier, later) for cut in cuts)
+            for cuts in reads.ranges
+        )
+        return in_range and all(self.holds(each, earlier, later) for each in reads.conditions)
 
     def addend(self, kind: FieldKind, attribute: str | None, row: int, turn: int = 0) -> Number:
         """Return what an event adds to a sum for each trend that contains it.

@@ -1,18 +1,17 @@
-"""Columns of a batch as arrays: what events add up, what extremes are taken of, slots."""
+"""Columns of a batch as arrays: what events add up, and what extremes are taken of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_arrow, to_numpy
+from elsinore.arrow import to_numpy
 from elsinore.errors import InputError
 from elsinore.model.window import Window
-from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
 from elsinore.plan.epochs import turns_of
@@ -25,7 +24,6 @@ EDGE = {  # the ranks that read as none: inverted ones are compared for the grea
     FieldKind.GREATEST_EDGE: np.iinfo(np.int64).min,
 }
 GREAT = 2.0**256  # addends from here on need powers
-Number = TypeVar("Number", np.int32, np.int64)
 
 
 def addend_columns(
@@ -138,34 +136,3 @@ def out_of_order(time: int) -> InputError:
         f"Events of a key are out of time order: time {time} came after a later one. "
         "Sort the input by time."
     )
-
-
-def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:
-    """Return a column of whole numbers without nulls, without copying where it is of the kind.
-
-    It is read-only as Arrow's memory is, for which kernels are compiled.
-
-    >>> batch = pa.record_batch({"time": pa.array([5, 7])})
-    >>> numbers_of(batch, "time", np.int64)
-    array([5, 7])
-    """
-    numbers: NDArray[Any] = np.from_dlpack(
-        batch.column(name)
-    )  # in half a microsecond; to_numpy takes two
-    if numbers.dtype == kind and not numbers.flags.writeable:
-        return numbers
-    converted = np.ascontiguousarray(numbers, dtype=kind)
-    converted.flags.writeable = False
-    return converted
-
-
-def slots_of(batch: pa.RecordBatch, slots: KeySlots) -> NDArray[np.int32]:
-    """Return the slots of a batch's keys."""
-    return slots.slots_of(numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64))
-
-
-def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatch:
-    """Return a batch of the same schema with slots for its keys."""
-    place = batch.schema.get_field_index("key")
-    field = batch.schema.field(place)
-    return batch.set_column(place, field, to_arrow(slots, field.type))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.model.window import Window
+from elsinore.numeric.pairs import PairNumbers
 from elsinore.plan import TrendUnit
 from elsinore.plan.epochs import epoch_of, epochs_at, turns_of, windows_in
 from elsinore.trends.values import FOREVER, Codes, Doubles, Ints
@@ -22,10 +23,6 @@ from elsinore.trends.values import FOREVER, Codes, Doubles, Ints
 MEDIAN_OF = 2**14  # values of which medians are found at once, at least...
 FEW = 7  # ... of so many values each
 ROOM = 64  # shifts that there is room for at first
-NEAR = cython.declare(cython.longlong, 8)  # cells in a row have places side by side
-MIX_CELL = cython.declare(cython.ulonglong, 0xC2B2AE3D27D4EB4F)  # odd constants
-MIX_EPOCH = cython.declare(cython.ulonglong, 0x165667B19E3779F9)
-MIX_BOTH = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
 
 
 class Rows(NamedTuple):
@@ -35,76 +32,6 @@ class Rows(NamedTuple):
     times: Ints
     values: Doubles
     present: NDArray[np.uint8]
-
-
-@cython.cclass
-class ShiftNumbers:
-    """Numbers the shifts: a hash table of pairs of a cell and an epoch, with open addressing."""
-
-    count = cython.declare(cython.longlong, visibility="public")
-    cells = cython.declare(object, visibility="public")  # [number], of which `count` are used
-    epochs = cython.declare(object, visibility="public")
-    cell: cython.longlong[::1]
-    epoch: cython.longlong[::1]
-    table: cython.int[::1]  # its length is a power of two, and half of it stays free
-
-    def __init__(self, cells: Ints, epochs: Ints, room: int) -> None:
-        self.count = len(cells)
-        self.cells, self.epochs = np.empty(room, np.int64), np.empty(room, np.int64)
-        self.cells[: len(cells)], self.epochs[: len(cells)] = cells, epochs
-        self.cell, self.epoch = self.cells, self.epochs
-        self.table = np.full(1 << (2 * room - 1).bit_length(), -1, np.int32)
-        self.enter_all()
-
-    def enter_all(self) -> None:
-        """Fill the table with the pairs that are numbered."""
-        number: cython.longlong
-        with cython.nogil:
-            for number in range(self.count):
-                place: cython.Py_ssize_t = self.place_of(self.cell[number], self.epoch[number])
-                self.table[place] = cython.cast(cython.int, number)
-
-    @cython.cfunc
-    @cython.inline
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def place_of(self, cell: cython.longlong, epoch: cython.longlong) -> cython.Py_ssize_t:
-        """Return where the number of a pair stands in the table, or would."""
-        mask: cython.Py_ssize_t = self.table.shape[0] - 1
-        hashed: cython.ulonglong = cython.cast(cython.ulonglong, cell // NEAR) * MIX_CELL
-        hashed ^= cython.cast(cython.ulonglong, epoch) * MIX_EPOCH
-        hashed = (hashed ^ (hashed >> 29)) * MIX_BOTH
-        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, (hashed >> 20) & mask) * NEAR
-        place = (place + cell % NEAR) & mask
-        number: cython.longlong = self.table[place]
-        while number >= 0 and (self.cell[number] != cell or self.epoch[number] != epoch):
-            place = (place + 1) & mask
-            number = self.table[place]
-        return place
-
-    def find(
-        self,
-        cells: cython.const_longlong[::1],
-        epochs: cython.const_longlong[::1],
-        numbers: cython.longlong[::1],
-        adds: cython.bint,
-    ) -> None:
-        """Write the number of each pair; -1 for cells below 0, and for unknown pairs unless added.
-
-        adds: give each unknown pair the next number, for which there is room.
-        """
-        row: cython.Py_ssize_t
-        with cython.nogil:
-            for row in range(cells.shape[0]):
-                numbers[row] = -1
-                if cells[row] < 0:
-                    continue
-                place: cython.Py_ssize_t = self.place_of(cells[row], epochs[row])
-                if self.table[place] < 0 and adds:
-                    self.cell[self.count], self.epoch[self.count] = cells[row], epochs[row]
-                    self.table[place] = cython.cast(cython.int, self.count)
-                    self.count += 1
-                numbers[row] = self.table[place]
 
 
 def nearest_values(
@@ -142,7 +69,7 @@ class Shifts:
         self._asks = np.array(
             [[m.query.window == squared.window for m in unit.members] for squared in unit.squared]
         ).reshape(len(unit.squared), len(unit.members))
-        self._numbers: ShiftNumbers
+        self._numbers: PairNumbers
         self._values: Doubles  # [number]; the others are room
         self.load(np.zeros((2, 0), np.int64), np.zeros(0))
 
@@ -155,12 +82,12 @@ class Shifts:
     def saved(self) -> tuple[Ints, Doubles]:
         """The cell and the epoch of each shift, and the shifts."""
         numbers, count = self._numbers, self._numbers.count
-        return np.stack([numbers.cells[:count], numbers.epochs[:count]]), self._values[:count]
+        return np.stack([numbers.firsts[:count], numbers.seconds[:count]]), self._values[:count]
 
     @property
     def groups(self) -> Ints:
         """The group of each shift."""
-        cells: Ints = self._numbers.cells[: self._numbers.count]
+        cells: Ints = self._numbers.firsts[: self._numbers.count]
         return cells // max(1, len(self._squared))
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
@@ -251,7 +178,7 @@ class Shifts:
     def _make_room(self, places: Ints, values: Doubles, room: int) -> None:
         """Make room for so many shifts, and put these first."""
         room = max(ROOM, room)
-        self._numbers = ShiftNumbers(places[0], places[1], room)
+        self._numbers = PairNumbers(places[0], places[1], room)
         self._values = np.zeros(room)
         self._values[: len(values)] = values
 

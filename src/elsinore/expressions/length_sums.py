@@ -12,13 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 from elsinore.expressions import integers, lengths
 from elsinore.model.expression import Operator
 from elsinore.numeric.exact import Number
-from elsinore.trends.values import Doubles
+
+Doubles = NDArray[np.float64]
 
 EXACT_SUM = 2.0**53  # ticks below which sums of doubles are exact
 LIMIT = 2**63  # ticks that do not fit in a length of time

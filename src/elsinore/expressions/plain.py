@@ -1,0 +1,45 @@
+"""Columns as Python's values: exact numbers, and what `elsinore.model.evaluate` compares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.expressions.lengths import is_length, is_time, ticks, unit_of
+from elsinore.model.time_values import MICROSECOND, Moment, Span
+
+_DIGITS = 15  # so many digits of a decimal a double tells apart
+
+
+def exact_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return a column's values as Python's, NaN as None, whole decimals as integers.
+
+    Lengths of time are whole numbers of ticks (`elsinore.expressions.lengths.unit_of`).
+    """
+    if is_length(column.type):
+        column = ticks(column, unit_of(column.type))
+    if pa.types.is_decimal(column.type) and column.type.scale <= 0:
+        return [None if value is None else int(value) for value in column.to_pylist()]
+    return [
+        None if isinstance(value, float) and math.isnan(value) else value
+        for value in column.to_pylist()
+    ]
+
+
+def compared_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a column that is compared, decimals as doubles where that is exact.
+
+    Other decimals stay: one can compare them with one another, and compute nothing with them.
+    """
+    kind = column.type
+    if is_time(kind) or is_length(kind):
+        unit = unit_of(kind)
+        factor, fine = (1, True) if unit == "ns" else (MICROSECOND, False)
+        make = Moment if is_time(kind) else Span
+        counted = ticks(column, unit).to_pylist()
+        return [None if tick is None else make(tick * factor, fine) for tick in counted]
+    if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= _DIGITS:
+        return [None if value is None else float(value) for value in column.to_pylist()]
+    return exact_values(column)

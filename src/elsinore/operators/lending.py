@@ -1,0 +1,151 @@
+"""Operators whose keys have slots of arrays while something of them is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.model.window import Window
+from elsinore.operators.open_end import final_rows
+from elsinore.operators.slots import KeySlots
+
+FEW_KEYS = 16  # up to so many keys keep their slots
+
+
+class SlotOperator(Protocol):
+    """An operator whose arrays have a row for each slot."""
+
+    @property
+    def open_group(self) -> int:
+        """As of operators."""
+
+    def process(
+        self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
+    ) -> pa.RecordBatch:
+        """Take a batch; return what is final. slots: of keys; None: a key is its own slot."""
+
+    def close(self, until: int | None = None) -> pa.RecordBatch:
+        """Return what is final if no event before `until` comes any more."""
+
+    def deadline(self) -> int | None:
+        """As of operators."""
+
+    def forget(self, slots: NDArray[np.int64]) -> None:
+        """Make slots ready for other keys; nothing of their keys is open."""
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the slots that keys have, and the time of each one's last event."""
+
+
+class LendingOperator:
+    """An operator by the contract of all kinds that lends slots of an inner one to keys.
+
+    A key has a slot while something of it is open, and until twice as many keys have one. Until
+    `close` is first called with a time, a key's code is its slot.
+    """
+
+    def __init__(
+        self,
+        inner: SlotOperator,
+        windows: Sequence[Window | None],
+        *,
+        one_slot: bool,
+        slots: KeySlots | None = None,
+        last_time: int | None = None,
+    ) -> None:
+        """Make it for queries with these windows; `last_time`: see `OperatorOptions`."""
+        self._slotted = inner
+        self._windows = windows
+        self._distinct = set(windows)
+        self._one_slot = one_slot
+        self._slots = slots  # None: codes are slots
+        self._until: int | None = None  # windows that end by then are closed
+        self._last_time = last_time
+        self._many = FEW_KEYS  # slots from which on idle keys are looked for
+        self.open_rows = 0  # of windows that are not over at the last time
+
+    @property
+    def open_group(self) -> int:
+        """With `one_slot`, the first group of which more totals may be returned."""
+        return self._slotted.open_group
+
+    def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
+        """Take a batch; return totals that are final already (with `one_slot`, or `until`)."""
+        if until is None:
+            return self._filled(self._slotted.process(batch, self._slots))
+        if self._slots is None:  # are lent from now on
+            return (*self._filled(self._slotted.process(batch)), *self.close(until))
+        totals = self._slotted.process(batch, self._slots, until)
+        self._forget_some(until)
+        return self._filled(totals)
+
+    def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
+        """Return the totals of all windows that end at or before `until`; None: of all."""
+        totals = self._filled(self._slotted.close(until))
+        if until is not None and not self._one_slot:
+            self._slots = self._lent_slots()
+            self._forget_some(until)
+        return totals
+
+    def _filled(self, totals: pa.RecordBatch) -> tuple[pa.RecordBatch, ...]:
+        """Return totals as no batch or one; of an open stream only those that are final."""
+        if totals.num_rows and self._last_time is not None:
+            final = final_rows(totals, self._windows, self._last_time)
+            self.open_rows += totals.num_rows - final.num_rows
+            totals = final
+        return (totals,) if totals.num_rows else ()
+
+    def _forget_some(self, until: int) -> None:
+        """Let idle keys give their slots back if many keys have one."""
+        self._until = until
+        if self._slots is not None and self._slots.count >= self._many:
+            self._forget_idle()
+
+    def _forget_idle(self) -> None:
+        """Let keys of which nothing is open give their slots back."""
+        if self._slots is None or self._until is None:
+            return
+        idle = self._slots.idle(self._until, self._distinct)
+        if len(idle):
+            self._slotted.forget(idle)
+            self._slots.give_back(idle)
+        self._many = max(FEW_KEYS, 2 * self._slots.count)
+
+    def _lent_slots(self) -> KeySlots:
+        """Return the slots of keys; as long as none are lent, a key's code is its slot."""
+        if self._slots is not None:
+            return self._slots
+        codes, last = self._slotted.occupied()
+        return KeySlots.from_arrays(codes, codes, last)
+
+    def deadline(self) -> int | None:
+        """Return the end of the first window that has totals to return."""
+        self._forget_idle()
+        return self._slotted.deadline()
+
+    def idle_time(self) -> int | None:
+        """Return when the last window of the last event of any key has ended."""
+        return self._lent_slots().idle_time(self._distinct)
+
+    def open_keys(self) -> NDArray[np.int32]:
+        """Return the keys that have a slot."""
+        self._forget_idle()
+        if self._slots is None:
+            return self._slotted.occupied()[0].astype(np.int32)
+        return self._slots.lent.key[self._slots.used]
+
+    def saved_slots(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the slots that are lent, for `slots_from_arrays`."""
+        self._forget_idle()
+        return {} if self._slots is None else self._slots.arrays()
+
+
+def slots_from_arrays(arrays: dict[str, NDArray[Any]]) -> KeySlots | None:
+    """Return the slots that `LendingOperator.saved_slots` returned."""
+    if "slots" not in arrays:
+        return None
+    return KeySlots.from_arrays(arrays["slots"], arrays["keys"], arrays["last"])
