@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.evaluations.reach import LAST_BIT
 from benchmarks.evaluations.tables import Header, Tables, bit_of
+from elsinore.automata.positions import FREE, Ways
 from elsinore.matches.engine.compiler import MatchCompiler
 from elsinore.matches.operands import Layout
 from elsinore.matches.registers import Register, RegisterKind, register_places
@@ -16,7 +17,6 @@ from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Code, Program
 from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison, comparison_of
-from elsinore.plan.guards import FREE, Ways
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
 _SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
