@@ -1,4 +1,4 @@
-"""The nodes of which queries consist; they know nothing of engines."""
+"""The syntax tree of queries: patterns, expressions, windows; independent of engines."""
 
 from elsinore.model.clauses import ReturnItem
 from elsinore.model.expression import (

@@ -22,12 +22,12 @@ class ReturnItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clauses:
-    """What a query is made of (HAMLET, Definition 2); `model.query.Query` is one that is valid.
+    """The unchecked clauses of a query (HAMLET, Definition 2); `model.query.Query` is valid.
 
-    `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`; `places`
-    says where clauses stand in the text, by their words. `distinct`: equal rows are given once.
-    `after_match`: which matches are returned, None for all. `suppress`: for how long after a match
-    no other of its key is returned.
+    `where` has the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`; `places`
+    has the spans of clauses by keyword. `distinct` removes duplicate rows. `after_match` selects
+    matches, None returns all. `suppress` is the duration after a match in which other matches of
+    its key are dropped.
     """
 
     name: str

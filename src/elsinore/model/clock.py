@@ -65,8 +65,8 @@ def units_change_queries(queries: Workload, clock: Clock) -> bool:
 def windows_in_ticks(queries: Workload, clock: Clock) -> dict[Window, Window]:
     """Return a mapping from each window of the queries to the same window in a clock's ticks.
 
-    Raises the errors of all queries at once: QuerySemanticError for a bare number if times are not
-    numbers, for a length of time if they are positions of rows, and for windows beyond 64 bits.
+    Raises the errors of all queries together: QuerySemanticError for a number without a unit if
+    times are not numbers, for a duration if times are row numbers, and for windows beyond 64 bits.
     """
     by_window: dict[Window, Window] = {}
     errors: dict[Window, QuerySemanticError] = {}
@@ -90,7 +90,7 @@ def windows_in_ticks(queries: Workload, clock: Clock) -> dict[Window, Window]:
 def in_ticks(queries: Workload, clock: Clock) -> Workload:
     """Return the queries with windows in a clock's ticks and durations in units of numeric times.
 
-    Raises what `windows_in_ticks` does.
+    Raises the errors of `windows_in_ticks`.
     """
     ticks = windows_in_ticks(queries, clock)
     units = dict(clock.numeric_times)

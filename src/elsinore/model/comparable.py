@@ -1,4 +1,4 @@
-"""Which kinds of values can be compared or be keys, and what to do about the others."""
+"""Reasons and remedies for kinds of values that cannot be compared or be keys."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _NO_KEY = {
 
 
 def no_comparison(kind: AttributeKind | None, *, within_an_event: bool) -> str | None:
-    """Return why a value of a kind cannot be compared, with the remedy; None if it can.
+    """Return the reason why values of a kind cannot be compared, with a remedy; None if they can.
 
-    `within_an_event`: with a constant or another attribute of the same event.
+    `within_an_event`: the comparison is with a constant or an attribute of the same event.
 
     >>> no_comparison(AttributeKind.BYTES, within_an_event=True) is None
     True
@@ -54,7 +54,7 @@ def no_comparison(kind: AttributeKind | None, *, within_an_event: bool) -> str |
 
 
 def no_key(kind: AttributeKind | None) -> str | None:
-    """Return why an attribute of a kind cannot be a key, with the remedy; None if it can.
+    """Return the reason why attributes of a kind cannot be keys, with a remedy; None if they can.
 
     >>> no_key(AttributeKind.BYTES) is None, no_key(AttributeKind.INTERVAL)[:41]
     (True, 'an interval with months cannot be a key. ')

@@ -1,4 +1,4 @@
-"""Values of single events that SQL computes before an engine sees the event.
+"""Replacing SQL expressions over single events by attributes, computed before the engines run.
 
 A call of an SQL function, CASE, CAST or an element of a list in WHERE or RETURN becomes an
 attribute with a `ComputedName`: `upper(a.city)` is the attribute `upper(city)` of `a`. So
@@ -31,11 +31,11 @@ from elsinore.model.spark_sql import plain_name, spark_sql
 from elsinore.model.sql_functions import SQL_FUNCTIONS
 
 CASE, CAST, TRY_CAST, ELEMENT = "CASE", "CAST", "TRY_CAST", "ELEMENT"
-FORMS = frozenset({CASE, CAST, TRY_CAST, ELEMENT})  # calls that are not written as f(x)
+FORMS = frozenset({CASE, CAST, TRY_CAST, ELEMENT})  # calls with another syntax than f(x)
 
 
 class ComputedName(str):
-    """The name of an attribute that SQL computes, with its expression over one event.
+    """The name of a computed attribute, with its SQL expression over one event.
 
     The text is the expression in Spark's SQL. Its attributes have no variable.
     """
@@ -44,7 +44,7 @@ class ComputedName(str):
     expression: Expression
 
     def __new__(cls, text: str, expression: Expression | None = None) -> Self:
-        """Return a name; the expression is left out where a pickled name is restored."""
+        """Return a name; unpickling sets the expression later."""
         made = super().__new__(cls, text)
         if expression is not None:
             made.expression = expression
@@ -61,7 +61,7 @@ class ComputedName(str):
 
 
 def is_sql(node: Expression) -> bool:
-    """Return whether SQL computes a node: a function, or what only SQL has.
+    """Return whether SQL computes a node: a call of a function, CASE, CAST or a list's element.
 
     >>> is_sql(Call("UPPER", ())), is_sql(Call("ABS", ())), is_sql(Call("COUNT", ()))
     (True, False, False)
@@ -74,7 +74,7 @@ def is_sql(node: Expression) -> bool:
 def has_sql(expression: Expression) -> bool:
     """Return whether SQL computes a part of an expression.
 
-    Asked of every expression of every query, so the commonest nodes come first.
+    It is called for every expression of every query, so it tests frequent nodes first.
     """
     pending = [expression]
     while pending:
@@ -91,9 +91,9 @@ def has_sql(expression: Expression) -> bool:
 
 
 def with_computed(expression: Expression, query: str, errors: list[QueryError]) -> Expression:
-    """Return an expression with an attribute in place of each part that SQL computes.
+    """Replace each part of an expression that SQL computes by a computed attribute.
 
-    `query` is the name that errors have; they are added to `errors`.
+    Errors, which contain the name `query`, are added to `errors`.
     """
     if not has_sql(expression):
         return expression
@@ -107,7 +107,7 @@ def with_computed(expression: Expression, query: str, errors: list[QueryError]) 
 
 
 def _looks_into_another_event(node: Expression) -> bool:
-    """Return whether a node asks if the list of an event has a value of another event."""
+    """Return whether a node is ARRAY_CONTAINS of one event's list and another event's value."""
     if not isinstance(node, Call) or node.name != CONTAINS or node.function is not None:
         return False
     events = {(read.variable, read.index.removesuffix("[i]")) for read in attributes(node)}
@@ -115,7 +115,7 @@ def _looks_into_another_event(node: Expression) -> bool:
 
 
 def _computed(expression: Expression, query: str, errors: list[QueryError]) -> Expression:
-    """Return the attribute that SQL computes by an expression, itself if it is an attribute."""
+    """Return the computed attribute for an expression; attributes are returned unchanged."""
     if isinstance(expression, Attribute):
         return expression
     error = _mistake(expression, query)
@@ -132,7 +132,7 @@ def _computed(expression: Expression, query: str, errors: list[QueryError]) -> E
 def with_functions(
     expression: Expression, functions: Mapping[str, Callable[..., object]]
 ) -> Expression:
-    """Return an expression whose calls of functions of Python have these; names in upper case."""
+    """Set the Python functions of calls in an expression; `functions` have upper-case names."""
     if not functions:
         return expression
     parts = tuple(with_functions(part, functions) for part in children(expression))
@@ -143,7 +143,7 @@ def with_functions(
 
 
 def columns_of(name: str) -> tuple[str, ...]:
-    """Return the attributes of events that a name is read from: itself, unless it is computed."""
+    """Return the attributes of events that a computed name reads; other names are returned."""
     if not isinstance(name, ComputedName):
         return (name,)
     return tuple(
@@ -152,7 +152,7 @@ def columns_of(name: str) -> tuple[str, ...]:
 
 
 def _mistake(node: Expression, query: str) -> QuerySemanticError | None:
-    """Return why SQL cannot compute a node before the engine; None if it can."""
+    """Return the error for an expression that is not over a single event; None if it is."""
     reads = attributes(node)
     for part in walk(node):
         if isinstance(part, Call) and part.name in AGGREGATES:
@@ -195,6 +195,6 @@ def _mistake(node: Expression, query: str) -> QuerySemanticError | None:
 
 
 def _named(node: Expression) -> str:
-    """Return what a part that SQL computes is called in a sentence."""
+    """Return the name of a computed part for messages."""
     name = node.name if isinstance(node, Call) else "This"
     return "An element of a list" if name == ELEMENT else name

@@ -1,4 +1,4 @@
-"""Expressions evaluated one event at a time, in SQL's three-valued logic.
+"""The reference evaluator of expressions, one event at a time, in SQL's three-valued logic.
 
 None is null, and the truth value of what is unknown. NaN counts as null, whether it is read from an
 attribute or computed. This is the plain and slow evaluator: `elsinore.runtime` computes the same
@@ -60,7 +60,7 @@ def is_null(value: Value | None) -> bool:
 
 
 def is_true(expression: Expression, lookup: Lookup) -> bool:
-    """Return whether a condition is true: neither false nor unknown. Raises what `evaluate` does.
+    """Return whether a condition is true: neither false nor unknown. Raises errors of `evaluate`.
 
     >>> slow = Binary(Operator.LT, Attribute("T", "speed"), Literal(10))
     >>> is_true(slow, lambda attribute: 5), is_true(slow, lambda attribute: None)

@@ -78,8 +78,8 @@ ARITHMETIC = frozenset({Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV, 
 class Literal:
     """A constant: a number, a string, TRUE, FALSE or NULL.
 
-    is_ticks: the number is a length of time in the unit of a numeric time column. parameter: the
-    name of a parameter that has no value yet (`model.parameters`); until then the value is None.
+    `is_ticks`: the number is a duration in the unit of a numeric time column. `parameter` is the
+    name of a parameter without a value (`model.parameters`); the value is then None.
     """
 
     value: bool | int | float | str | None
@@ -110,7 +110,7 @@ class Duration:
 class Attribute:
     """An attribute of an event of a variable: `T.speed`, `b[i-1].val`.
 
-    `name` is None where the event itself is meant: `COUNT(b[])`, `b[]` in a RETURN.
+    `name` is None for the event itself: `COUNT(b[])`, `b[]` in a RETURN.
     """
 
     variable: str
@@ -150,7 +150,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """The number of the other sign."""
+    """Arithmetic negation, `-operand`."""
 
     operand: Expression
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -187,7 +187,7 @@ class InList:
 class Like:
     r"""`operand LIKE 'pattern'`: `%` stands for any text, `_` for one character.
 
-    A backslash before `%`, `_` or a backslash takes it as it is.
+    A backslash escapes `%`, `_` and a backslash.
     """
 
     operand: Expression
@@ -199,8 +199,8 @@ class Like:
 class Call:
     """A scalar function or an aggregate over a variable's events: `ABS(x)`, `AVG(b[].val)`.
 
-    `name` is in upper case. The argument of `COUNT(*)` is no argument. function: of Python, if the
-    user has registered one by this name.
+    `name` is in upper case. `COUNT(*)` has no arguments. `function` is the Python function if the
+    user has registered one of this name.
     """
 
     name: str
@@ -230,7 +230,7 @@ LANGUAGE_FUNCTIONS = AGGREGATES | BETWEEN_EVENTS | MATCH_FUNCTIONS.keys()
 def like_regex(pattern: str) -> str:
     r"""Return the regular expression whose full matches are the texts that are LIKE a pattern.
 
-    Raises ValueError where a backslash stands before anything but `%`, `_` and a backslash.
+    Raises ValueError for a backslash before another character than `%`, `_` and a backslash.
 
     >>> print(like_regex("a.c"), like_regex("/shop/%_"))
     a\.c /shop/.*.
@@ -300,7 +300,7 @@ def attributes(expression: Expression) -> tuple[Attribute, ...]:
 
 
 def with_attributes(expression: Expression, put: Callable[[Attribute], Expression]) -> Expression:
-    """Return an expression with each attribute replaced by `put` of it, without spans.
+    """Replace each attribute of an expression by the result of `put`, without spans.
 
     >>> other = Attribute("b", "x")
     >>> with_attributes(Negative(Attribute("a", "x")), lambda _: other) == Negative(other)

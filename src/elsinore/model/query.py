@@ -1,4 +1,4 @@
-"""Queries and workloads: what the parser and the builder make and every engine reads."""
+"""Queries and workloads, created by the parser and the builder and read by every engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Form:
     """A form shared by queries of one text that differ only in names; compared by identity.
 
     The names are those of queries, and of types and variables that only PATTERN contains.
-    has_sql: whether SQL computes something in these queries; so it is unless the first has nothing.
+
+    `has_sql` says whether these queries contain computed expressions; it is true until the first
+    query shows that there are none.
     """
 
     __slots__ = ("has_sql",)
@@ -66,7 +68,7 @@ class Query(Clauses):
             raise_errors(check_query(self))
 
     def _compute_by_sql(self, form: Form | None) -> None:
-        """Replace what SQL computes by attributes, and note in the form whether there is any."""
+        """Replace SQL expressions by computed attributes; record in the form if there are none."""
         if not any(map(has_sql, self.expressions)):
             if form is not None:
                 form.has_sql = False

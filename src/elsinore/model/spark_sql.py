@@ -1,4 +1,4 @@
-"""Expressions over one event as text of Spark's SQL."""
+"""Rendering expressions over one event as Spark's SQL."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _call(node: Call, write: Callable[[Expression], str]) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return an attribute's name, in backticks where SQL would not read it as one without.
+    """Return an attribute's name, in backticks if SQL would not parse it as a name without.
 
     >>> plain_name("user.id"), plain_name("odd name")
     ('user.id', '`odd name`')

@@ -34,7 +34,7 @@ class Span:
 
 
 def operand(value: object) -> object:
-    """Return a date, datetime or timedelta as a `Moment` or `Span`; any other value as it is.
+    """Convert a date, datetime or timedelta to a `Moment` or `Span`; return others unchanged.
 
     Datetimes without a zone are UTC. Those of pandas have nanoseconds.
 

@@ -135,19 +135,19 @@ def kind_of(expression: Expression, kinds: Kinds) -> AttributeKind | None:
 
 
 def mistakes(
-    expression: Expression, kinds: Kinds, wanted: AttributeKind | None = None
+    expression: Expression, kinds: Kinds, required: AttributeKind | None = None
 ) -> Iterator[Mistake]:
     """Yield the type errors in an expression, each once.
 
-    `wanted` is the required kind of the whole expression: TRUTH for conditions.
+    `required` is the kind that the whole expression must have: TRUTH for conditions.
 
     >>> [mistake.message for mistake in mistakes(Literal(1), lambda _: None, TRUTH)]
     ['A condition is true or false, and this is a number. Compare it with something.']
     """
     inference = _Inference(kinds)
     kind = inference.kind(expression)
-    if wanted is not None:
-        inference.expect(expression, kind, wanted)
+    if required is not None:
+        inference.expect(expression, kind, required)
     yield from dict.fromkeys(inference.mistakes)
 
 
@@ -195,9 +195,9 @@ class _Inference:
             case Call():
                 return self._called(node)
 
-    def expect(self, node: Expression, kind: AttributeKind | None, wanted: AttributeKind) -> None:
-        """Record a mistake if a truth value or a text is required and `node` is something else."""
-        message = None if kind is None else misplaced(node, kind, wanted)
+    def expect(self, node: Expression, kind: AttributeKind | None, required: AttributeKind) -> None:
+        """Record a mistake if `node` is not of the required kind, a truth value or a text."""
+        message = None if kind is None else misplaced(node, kind, required)
         if message is not None:
             self._note(message, node.span)
 
@@ -380,20 +380,20 @@ def kind_text(kind: AttributeKind | None) -> str:
     return "null" if kind is None else _TEXTS.get(kind, "null")
 
 
-def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> str | None:
-    """Return the message for a value of a wrong kind where `wanted` is required; None if it fits.
+def misplaced(node: Expression, kind: AttributeKind, required: AttributeKind) -> str | None:
+    """Return the message for a value that is not of the `required` kind; None if it is.
 
     >>> misplaced(Literal(1), NUMBER, TRUTH)
     'A condition is true or false, and this is a number. Compare it with something.'
     """
-    if kind is wanted or kind not in _TEXTS or (kind.is_numeric and wanted is NUMBER):
+    if kind is required or kind not in _TEXTS or (kind.is_numeric and required is NUMBER):
         return None
     actual = kind_text(kind)
     if kind is QUANTITY:
         actual = "a number"
-    if wanted is TEXT:
+    if required is TEXT:
         return f"LIKE is for text, and this is {actual}."
-    if wanted is NUMBER:
+    if required is NUMBER:
         return f"A number is needed here, and this is {actual}."
     example = ""
     is_column = isinstance(node, Attribute) and not isinstance(node.name, ComputedName)
@@ -472,26 +472,26 @@ def _incomparable(
     return None
 
 
-def _as_the_other(node: Expression, wanted: AttributeKind) -> str:
-    """Return the advice for writing a constant as the kind that it is compared with.
+def _as_the_other(node: Expression, required: AttributeKind) -> str:
+    """Return a hint for writing a constant as the kind that it is compared with.
 
     >>> _as_the_other(Literal("5"), AttributeKind.NUMBER), _as_the_other(Literal(5), TEXT)
     (' Write 5 without quotes.', " Write '5' in quotes.")
     """
-    if isinstance(node, Duration) and wanted.is_numeric:
+    if isinstance(node, Duration) and required.is_numeric:
         return " For a number of seconds, divide by 1 second."
     if not isinstance(node, Literal):
         return ""
     value = node.value
-    if wanted is TRUTH:
+    if required is TRUTH:
         return " A truth value stands alone, or after NOT, or is compared with TRUE and FALSE."
-    if wanted is TIME:
+    if required is TIME:
         return " A time is written as in '2024-01-31T12:00:00'."
-    if wanted is DURATION:
+    if required is DURATION:
         return " A length of time is written with its unit, as in 5 minutes."
-    if wanted is TEXT and isinstance(value, int | float):
+    if required is TEXT and isinstance(value, int | float):
         return f" Write '{value!r}' in quotes."
     digits = str(value).strip().lstrip("+").rstrip(".")  # as a number is written here
-    if wanted.is_numeric and digits.lstrip("-").replace(".", "", 1).isdecimal():
+    if required.is_numeric and digits.lstrip("-").replace(".", "", 1).isdecimal():
         return f" Write {digits} without quotes."
     return ""

@@ -56,8 +56,8 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
                 if schema.kind(name) is None:
                     yield _unknown(query, name, attribute.variable, attribute.span, schema)
         if known:
-            wanted = AttributeKind.BOOLEAN if expression in query.where else None
-            for mistake in mistakes(expression, kinds, wanted):
+            required = AttributeKind.BOOLEAN if expression in query.where else None
+            for mistake in mistakes(expression, kinds, required):
                 yield QuerySemanticError(
                     mistake.message, span=mistake.span or expression.span, query=query.name
                 )

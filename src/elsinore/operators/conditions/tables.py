@@ -40,8 +40,8 @@ class Conditions:
         lists: Sequence[int],
     ) -> None:
         rows = [
-            _condition(found, program.starts[number], program.starts[number + 1])
-            for number, found in enumerate(comparisons)
+            _condition(comparison, program.starts[number], program.starts[number + 1])
+            for number, comparison in enumerate(comparisons)
         ]
         self.conditions = table(CONDITION, rows)
         self.code = table(INSTRUCTION, program.rows)
@@ -57,13 +57,13 @@ class Conditions:
         self.has_overflown = 0
 
 
-def _condition(found: Comparison | None, begin: int, end: int) -> tuple[float, ...]:
+def _condition(comparison: Comparison | None, begin: int, end: int) -> tuple[float, ...]:
     """Return a row of the table: a condition's code range, and its comparison if it is one."""
-    if found is None:
+    if comparison is None:
         return (0, 0.0, begin, end, 0, 0, 0, 0, NO_REGISTER)
-    shifts = (found.shift, 0.0) if found.is_whole else (0, found.shift)
-    columns = found.current, found.other, found.register
-    return (*shifts, begin, end, found.operator, int(found.is_whole), *columns)
+    shifts = (comparison.shift, 0.0) if comparison.is_whole else (0, comparison.shift)
+    columns = comparison.current, comparison.other, comparison.register
+    return (*shifts, begin, end, comparison.operator, int(comparison.is_whole), *columns)
 
 
 class Columns:
