@@ -41,6 +41,6 @@ def count_tied(
         unit, numbers.whole(threads)[rows], names, lambda name: read(name).take(taken)
     )
     codes = Interest(unit).taken(codes)
-    wanted = codes >= 0
-    types = tie_types.of_classes(codes[wanted])
-    return int(np.count_nonzero(tie_types.tied(moments[wanted], types)))
+    is_relevant = codes >= 0
+    types = tie_types.of_classes(codes[is_relevant])
+    return int(np.count_nonzero(tie_types.tied(moments[is_relevant], types)))

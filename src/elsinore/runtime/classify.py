@@ -1,4 +1,4 @@
-"""Classifying events: from Arrow columns to their classes."""
+"""Classifying events: computing their classes (types and true predicates) from Arrow columns."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _add_digit(
 
 
 def _places_of_times(choices: Choices, columns: Mapping[str, pa.Array]) -> pa.Array:
-    """Return which of the times, written as text, each value equals; null for none of them."""
+    """Return the index of the time, among constants in text, that each value equals, or null."""
     place = to_scalar(None, pa.int32())
     for number, test in enumerate(choices.tests()):
         same = evaluate(test, columns)

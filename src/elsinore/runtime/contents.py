@@ -192,7 +192,7 @@ def not_utf8(path: Path, where: str = "") -> str:
 
 
 def shell_text(value: str) -> str:
-    """Return a value as it is typed in a shell, for messages about the command's options."""
+    """Return a value as shell syntax, for messages about the command's options."""
     return shlex.quote(value) if is_on_the_command_line() else value
 
 

@@ -1,8 +1,8 @@
-"""Partial outputs with the values of their groups, and the results computed from them.
+"""Computing results from partial outputs of several partitions or buckets.
 
-Operators return partial outputs with codes of groups. Codes mean nothing outside of the operator's
-partition (or bucket), so partial outputs leave it with the values of their groups (`Outputs`);
-wherever all partial outputs of a group meet, `Finish` computes the rows of the result.
+Operators return partial outputs with codes of groups, which are local to a partition (or bucket).
+`Outputs` replaces the codes by the groups' values; `Finish` computes the rows of the result from
+all partial outputs of a group.
 """
 
 from __future__ import annotations

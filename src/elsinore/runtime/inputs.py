@@ -65,11 +65,11 @@ def _convert(data: Any, few: Collection[str] | None) -> pa.Table:
         check_names([str(column) for column in data.columns], "the events")
         named = [name for name in data.index.names if name not in {None, *data.columns}]
         data = data.reset_index(level=named) if named else data
-        wanted = [name for name in data.columns if few is None or str(name) in few]
+        selected = [name for name in data.columns if few is None or str(name) in few]
         try:
-            table = pa.Table.from_pandas(data, columns=wanted, preserve_index=False)
+            table = pa.Table.from_pandas(data, columns=selected, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            return pa.table({str(n): _column(str(n), data[n].tolist()) for n in wanted})
+            return pa.table({str(n): _column(str(n), data[n].tolist()) for n in selected})
         return table.replace_schema_metadata(None)
     if library == "polars" and name == "LazyFrame":
         data = data.collect()
@@ -115,13 +115,13 @@ def columns_to_convert(
         return None
     labels = data.schema.names if is_dataset(data) else (*data.columns, *data.index.names)
     names = [str(name) for name in labels]
-    wanted = {*attributes, options.time, options.type, *options.order_by}
+    selected = {*attributes, options.time, options.type, *options.order_by}
     for name in attributes:  # a field of a struct: `user.id`
         parts = name.split(".")
-        wanted.update(".".join(parts[:count]) for count in range(1, len(parts)))
-    texts = [text.lower() for text in wanted.difference(attributes, names)]
+        selected.update(".".join(parts[:count]) for count in range(1, len(parts)))
+    texts = [text.lower() for text in selected.difference(attributes, names)]
     return frozenset(
-        name for name in names if name in wanted or any(name.lower() in text for text in texts)
+        name for name in names if name in selected or any(name.lower() in text for text in texts)
     )
 
 

@@ -68,20 +68,20 @@ def resume(
         last = f"schema {len(described) - 1}"
         before_schema = schema_from_bytes(parts[last])
     options, meanings = options.changed(changes), planner.meanings
-    what = changes_between(before, meanings)
-    unchanged = {name for name, change in what.items() if change is Change.UNCHANGED}
+    query_changes = changes_between(before, meanings)
+    unchanged = {name for name, change in query_changes.items() if change is Change.UNCHANGED}
     generations: list[Generation] = []
     if begin is None:  # before the first event
-        what = {name: change for name, change in what.items() if name in meanings}
+        query_changes = {name: change for name, change in query_changes.items() if name in meanings}
         unchanged = set()
     else:
-        kept = {query.name: query for query in planner.queries if query.name in unchanged}
+        queries = {query.name: query for query in planner.queries if query.name in unchanged}
         restored = [
-            _restored(planner, kept, options, fine, number, saved, parts)
+            _restored(planner, queries, options, fine, number, saved, parts)
             for number, saved in enumerate(described)
         ]
         generations = [generation for generation in restored if generation is not None]
-    if len(unchanged) < len(what):
+    if len(unchanged) < len(query_changes):
         schema = before_schema if schema is None else schema
         before_all = [generation.planned for generation in generations]
         planned = handed_over(
@@ -106,15 +106,15 @@ def resume(
     live = Live(generations, options, meanings, now=now or time.monotonic)
     with reading_state(OWNER):
         live.restore(progress, same_clock=now is not None)
-    live.changes = what
-    for name, change in what.items():
+    live.changes = query_changes
+    for name, change in query_changes.items():
         LOG.info("query %s is %s", name, change.value)
     return live
 
 
 def _restored(
     planner: Planner,
-    kept: Mapping[str, Query],
+    unchanged: Mapping[str, Query],
     options: LiveOptions,
     fine: bool,
     number: int,
@@ -125,7 +125,7 @@ def _restored(
     with reading_state(OWNER):
         counts = dict(saved["buckets"])
         schema = schema_from_bytes(parts[f"schema {number}"])
-    planned = planned_again(OWNER, planner, kept, saved, schema, options, fine=fine)
+    planned = planned_again(OWNER, planner, unchanged, saved, schema, options, fine=fine)
     if planned is None:
         return None
     buckets = []

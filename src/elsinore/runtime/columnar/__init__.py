@@ -1,7 +1,7 @@
-"""Events in columns through Spark's shuffle: packed into blobs by key, and merged in order.
+"""A columnar shuffle: events are packed into blobs by key, and merged in time order.
 
-Nothing here knows Spark: these are functions of Arrow batches, which Spark's Python workers call.
-Spark moves the blobs, and restarts tasks that have failed.
+The package does not depend on Spark: it has functions of Arrow batches, which Spark's Python
+workers call. Spark moves the blobs, and restarts failed tasks.
 """
 
 from elsinore.runtime.columnar.blobs import TRAVELS, Layout, rows_beside

@@ -1,4 +1,4 @@
-"""Blobs: some keys' events as bytes, without a schema, which sender and receiver share.
+"""Encoding some keys' events as bytes (blobs) without a schema, which both sides know.
 
 A blob is two consecutive messages of Arrow's IPC format: the keys with their numbers of events, and
 the events, key after key, each key's in time order.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-TASK_BYTES = 1 << 25  # of blobs that Spark passes to a task at once, about
+TASK_BYTES = 1 << 25  # approximate bytes of blobs that Spark passes to a task at once
 EVENTS_OF_KEY = "events"  # the column of a blob's keys with their numbers of events
 # The rows that Spark shuffles; `acted`: the blob contains actions (`elsinore.operators.panes`).
 TRAVELS = pa.schema([("pid", pa.int32()), ("blob", pa.binary()), ("acted", pa.bool_())])

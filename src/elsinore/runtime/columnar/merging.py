@@ -1,4 +1,4 @@
-"""The reduce side: a partition's blobs in, its events key after key in time order out.
+"""The reduce side of the shuffle: merging a partition's blobs into keys' events in time order.
 
 Events beyond the memory limit are sorted in parts; each part becomes a *run* on local disk, and the
 runs are merged block by block.
@@ -85,8 +85,8 @@ class Merging:
     values of the codes are in `codes`. Keys of a group are adjacent. Simultaneous events of a key
     are ordered by the columns `orders`, if there are any.
 
-    It takes about three times `memory`, and the memory of the keys' values. Simultaneous events of
-    a key are never divided between runs, so they have to fit in memory.
+    It needs about three times `memory`, plus the memory of the keys' values. Simultaneous events of
+    a key are never divided between runs, so they must fit in memory.
 
     Several `Merging` can use the same `shared` codes; `seen` are the codes of keys whose events
     are sorted, which are all when `batches` yields its first batch.

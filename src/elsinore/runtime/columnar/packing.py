@@ -1,4 +1,4 @@
-"""The map side: events in, blobs for partitions out."""
+"""The map side of the shuffle: packing events into blobs by key and partition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOB_BYTES = 1 << 22  # a blob's events; Spark copies whole rows
 
 
 class Combined(NamedTuple):
-    """The events of a chunk that travel, and the actions that replace others, key after key."""
+    """The events of a chunk that are still sent, and the actions that replace the others."""
 
     left: NDArray[np.bool_]  # [row] -> whether the event travels
     events: pa.RecordBatch  # those that do

@@ -71,17 +71,17 @@ class Sorted:
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """Sorted events in a file, as chunks, of which memory holds the one that is being taken.
+    """Sorted events in a file, as chunks; only the current chunk is in memory.
 
-    It is read, not mapped: pages of a mapping count as the process's memory, and the kernel maps
-    megabytes around each that is touched.
+    The file is read, not memory-mapped: mapped pages count as the process's memory, and the kernel
+    maps megabytes around each page.
     """
 
     schema: pa.Schema
     file: IO[bytes]
     places: list[tuple[int, int, int]]  # of each chunk in the file: where, how long, how many rows
     firsts: list[Place]  # the first event of each chunk
-    _ahead: Sorted | None = None  # the events of the chunk before `_next` that are not taken yet
+    _ahead: Sorted | None = None  # the remaining events of the chunk before `_next`
     _next: int = 0
 
     @property

@@ -1,4 +1,4 @@
-"""Ordering events that come as stretches of one key each, every stretch in time order."""
+"""Merging stretches of events, each of one key and in time order, into the order of keys."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def with_ties_ordered(
     """Return `rows` with the events of one key and time in the order of other columns.
 
     keys, times: of the rows, in the order of `rows`; orders: columns by row, the first decides
-    first. Smaller values come first, then NaN, then nulls; what is equal in all stays as it is.
+    first. Smaller values come first, then NaN, then nulls; the sort is stable.
     """
     same = (keys[1:] == keys[:-1]) & (times[1:] == times[:-1])
     if not orders or not same.any():

@@ -55,8 +55,8 @@ class Stretches:
     def parts(self, starts: Ints, times: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Return the parts of keys' events: first rows, lengths, keys and stretches.
 
-        Rows starts[key] to starts[key + 1] - 1 are a key's, in time order. Each stretch is a part,
-        and so are its first events once more where windows of the stretch before hold them.
+        Rows starts[key] to starts[key + 1] - 1 are a key's, in time order. Each stretch is a part;
+        its first events are repeated as another part if windows of the stretch before contain them.
 
         >>> two = Stretches(10, 0, (Window(10, 5),))
         >>> for column in two.parts(np.array([0, 3, 4]), np.array([3, 12, 27, 18])):

@@ -1,8 +1,8 @@
-"""Live streams: the state of a stream, and what every driver of live streams needs.
+"""Live streams: state, watermark and results, shared by the drivers in process and on Spark.
 
-`plan_live` plans a `LiveSetup` on the driver, which is pickled to wherever the work is done. There,
-an `EventReader` reads batches of events, a `Bucket` for each pass and share of the keys holds the
-state, and `PassResults` computes rows from what buckets yield. `Watermark` tracks event time.
+`plan_live` plans a `LiveSetup` on the driver, which is pickled to the workers. There, an
+`EventReader` reads batches of events, a `Bucket` for each pass and share of the keys has the state,
+and `PassResults` computes rows from the buckets' partial outputs. `Watermark` tracks event time.
 """
 
 from elsinore.runtime.live.bucket import Bucket

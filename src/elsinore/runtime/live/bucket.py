@@ -45,8 +45,8 @@ FEW_KEYS = 1 << 10  # up to so many keys, unused codes are not searched for
 class Bucket:
     """Waiting events, codes of keys, and the operators of a pass's units.
 
-    Time only moves on: after `advance(until)`, events before `until` are late. They are counted and
-    returned by `add`, and change no result.
+    Time is monotonic: after `advance(until)`, events before `until` are late. They are counted and
+    returned by `add`, and do not change results.
     """
 
     def __init__(self, setup: PassSetup, operators: Sequence[Operator] | None = None) -> None:
@@ -86,10 +86,9 @@ class Bucket:
         return self.add(unpacked_events(self.setup.layout, blobs))
 
     def advance(self, until: int) -> Iterator[pa.RecordBatch]:
-        """Yield what is final if no event before `until` comes any more, as rows of `Outputs`.
+        """Yield results that are final if no event before `until` follows, as rows of `Outputs`.
 
-        Take all rows before calling the bucket again. Time does not go back: an earlier `until`
-        than before has no effect.
+        Take all rows before calling the bucket again. An earlier `until` than before has no effect.
         """
         first = self._buffer.first
         moves = self._watermark is None or until > self._watermark
@@ -104,10 +103,10 @@ class Bucket:
         yield from self._run(None)
 
     def early(self) -> Iterator[pa.RecordBatch]:
-        """Yield what `end` would for queries of windows, without ending: values of open windows.
+        """Yield the current values of open windows: the rows that `end` would yield.
 
-        They include events that still wait. Queries whose rows are final once returned (matches)
-        have no such values. Costs as much as saving, loading and ending the bucket.
+        They include events that wait for the watermark. Queries that return matches have no such
+        values. Costs as much as saving, loading and ending the bucket.
         """
         adds_up = [kind_for(unit).adds_up(unit) for unit in self.setup.units]
         if any(adds_up):
@@ -119,8 +118,8 @@ class Bucket:
     ) -> Iterator[pa.RecordBatch]:
         """Pass events to the operators of some units; yield their final outputs.
 
-        Those are the events before `until` and, unless an order of simultaneous events has to be
-        awaited, at `until`: so results that depend on them alone do not wait for a later event.
+        Those are the events before `until`. Events at `until` are passed too, unless simultaneous
+        events must be sorted, so that results need not wait for a later event.
         """
         before = until if until is None or self.setup.orders else until + 1
         events = self._buffer.take(before)

@@ -3,11 +3,10 @@
 Queries that are unchanged keep their state. Added queries start with the next window, and queries
 that were changed start anew as if they were added; removed queries end.
 
-Results of windows are handed over without migrating states: from a time T on, the old plan answers
-the windows that begin before T, and the new plan all others. T is after all events that came before
-the change, so the new plan sees all events of its windows. When the last window that begins before
-T has ended, the old plan is dropped. Queries whose results are not of windows (`Kind.windows`) stay
-in the plan they are in.
+Windows are handed over without migrating state: the old plan answers the windows that begin before
+a time T, and the new plan all others. T is after all events that came before the change, so the new
+plan sees all events of its windows. When the last window that begins before T has ended, the old
+plan is dropped. Queries without windows (`Kind.windows`) remain in their plan.
 """
 
 from __future__ import annotations

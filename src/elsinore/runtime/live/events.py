@@ -26,9 +26,9 @@ from elsinore.runtime.types import types_of
 class UsableEvents:
     """Events of a batch that have a time and a type.
 
-    table: their columns. ticks: their times. types: their types. time: the kind of the batch's
-    times, which for text says whether some name a zone. rejected: the other events, with a last
-    column `reject_reason`; None if there are none.
+    `table` has their columns, `ticks` their times, `types` their types. `time` is the kind of the
+    batch's times; for text it depends on whether some name a zone. `rejected` are the other events,
+    with a last column `reject_reason`; None if there are none.
     """
 
     table: pa.Table
@@ -59,9 +59,9 @@ class UsableEvents:
 class Admission:
     """Usable events of a batch, divided by whether a live run may add them.
 
-    events: those that are added. late: those before the watermark. ahead: those too far ahead of
-    the clock. Both have a last column with the reason, and are None if there are none. greatest:
-    the greatest time of the events that are not too far ahead; None if there are none.
+    `events` are accepted, `late` are before the watermark, `ahead` are too far ahead of the clock.
+    The latter two have a last column with the reason, and are None if empty. `greatest` is the
+    greatest time of the events that are not too far ahead; None if there are none.
     """
 
     events: UsableEvents
@@ -91,8 +91,8 @@ class Admission:
 class EventReader:
     """Reads batches of events of one schema for the passes of a live run.
 
-    passes: the units of each. fields: names of attributes that may be fields of structs. Reading is
-    a function of the batch alone: any number of readers, in any processes, read the same.
+    `passes` are the units of each pass, `fields` the names of attributes that may be fields of
+    structs. Reading depends only on the batch, so readers in any process have equal results.
     """
 
     schema: pa.Schema
@@ -108,7 +108,7 @@ class EventReader:
     def read(self, table: pa.Table) -> tuple[UsableEvents, list[pa.Table]]:
         """Return the usable events of a table, and the travelling events of each pass.
 
-        Raises what `usable` does.
+        Raises the errors of `usable`.
         """
         events = self.usable(table)
         return events, self.travelling(events)
@@ -152,9 +152,10 @@ class EventReader:
     ) -> Admission:
         """Return which usable events a live run adds.
 
-        watermark: events before it are late. latest: events after it are too far ahead of the
-        clock. Both are in ticks; None: there is no such bound.
-        Raises InputError for events too far ahead, unless `rejects` allows to leave them out.
+        Events before `watermark` are late, events after `latest` too far ahead of the clock. Both
+        are in ticks; None means no bound.
+
+        Raises InputError for events too far ahead, unless `rejects` allows to drop them.
         """
         allowed = self.options.allow_rejects
         ahead = late = None
@@ -180,8 +181,8 @@ class EventReader:
     def travelling(self, events: UsableEvents) -> list[pa.Table]:
         """Return the travelling events for the operators of each pass.
 
-        The events may be what a reader of other queries returned, without the columns that only
-        these queries derive.
+        The events may come from the reader of another generation; columns that only these queries
+        derive are added.
         """
         there = {*events.table.column_names}
         table = with_derived(events.table, [name for name in self.fields if name not in there])

@@ -1,7 +1,7 @@
 """Generations: queries of a live run that were planned together, and the windows they answer.
 
 A run has one generation, unless it was continued with another workload (`changes`). Both drivers
-keep what `described` returns beside the state of the buckets, and plan again with `planned_again`.
+save the result of `described` with the state of the buckets, and plan again with `planned_again`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from elsinore.runtime.live.setup import LiveSetup
 class PlannedGeneration:
     """Queries that were planned together.
 
-    queries, exact: the input of planning the setup. spans: the windows of each query that the
-    generation answers; other queries of the setup have been removed from the workload. begin:
-    events before it do not belong to the generation.
+    `queries` and `exact` are the input of planning the setup. `spans` has the windows of each query
+    that the generation answers; other queries of the setup have been removed from the workload.
+    Events before `begin` do not belong to the generation.
     """
 
     setup: LiveSetup
@@ -56,7 +56,7 @@ class PlannedGeneration:
     def open_windows(self, time: int) -> dict[str, int | None]:
         """Return the number of windows of each answered query that contain a time in ticks.
 
-        None if windows begin with events: operators count these at the end of a run alone.
+        None if windows begin with events, which operators only count at the end of a run.
         """
         return {
             name: number
@@ -108,7 +108,7 @@ def first_generation(
 def planned_again(
     owner: str,
     planner: Planner,
-    kept: Mapping[str, Query],
+    unchanged: Mapping[str, Query],
     described: Mapping[str, Any],
     schema: pa.Schema,
     options: LiveOptions,
@@ -117,16 +117,20 @@ def planned_again(
 ) -> PlannedGeneration | None:
     """Return a generation planned from its description; None if it answers no unchanged query.
 
-    owner: whose state it is. kept: unchanged queries; the others are planned from their text.
-    Raises StateError if that is not possible.
+    `owner` names the owner of the state in errors. `unchanged` are the workload's unchanged
+    queries; the others are planned from their saved text.
+
+    Raises StateError if that is impossible.
     """
     queries: list[Query] = []
     with reading_state(owner):
         exact, begin = bool(described["exact"]), described["begin"]
-        spans = {name: Span(*span) for name, span in described["spans"].items() if name in kept}
+        spans = {
+            name: Span(*span) for name, span in described["spans"].items() if name in unchanged
+        }
         for name, text in described["texts"].items():
-            if name in spans:  # a query that it does not answer may have meant something else then
-                queries.append(kept[name])
+            if name in spans:  # only answered queries; others may have changed their meaning
+                queries.append(unchanged[name])
             elif text is not None:  # the others are units of their own, which are dropped
                 queries += parse_workload(text).queries
     if not spans:
@@ -155,8 +159,8 @@ def handed_over(
 ) -> list[PlannedGeneration]:
     """Return generations with a new one for added queries and for future windows.
 
-    begin: the new generation answers windows that begin then or later. Without queries for a new
-    one, the generations are returned as they are.
+    The new generation answers windows that begin at `begin` or later. Without queries for a new
+    one, the generations are returned unchanged.
     """
     windowed: set[str] = set()
     ending = []

@@ -1,4 +1,4 @@
-"""The options of a live run, as users write them and as they are saved."""
+"""The options of a live run, and their saved form."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ LENGTHS = ("lateness", "idle_timeout", "ahead")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveOptions:
-    """How events are read, and how time is followed.
+    """Options for reading events and for the watermark.
 
-    request: how events are read, as for `Workload.run`. lateness: by how much events may be out of
-    order. idle_timeout: a source or partition without events for longer does not hold the watermark
-    back. ahead: events whose time is further ahead of the machine's clock are rejected. marks: rows
-    have the columns `watermark` and `early`. buckets: into how many the keys are split.
+    `request` has the options of `Workload.run` for reading events. `lateness` is the maximum
+    disorder of events. Partitions without events for longer than `idle_timeout` do not hold back
+    the watermark. Events further `ahead` of the machine's clock are rejected. With `marks`, rows
+    have the columns `watermark` and `early`. `buckets` is the number of parts of the keys.
     """
 
     request: RunRequest = field(default_factory=RunRequest)
@@ -79,9 +79,10 @@ class LiveOptions:
         return options_of(**{name: saved[name] for name in (*READING, *_live_names())})
 
     def changed(self, changes: Mapping[str, Any]) -> LiveOptions:
-        """Return the options with some changed, none of which affects how events are read.
+        """Return the options with some changed.
 
-        Raises InputError for options that do, and TypeError for unknown names.
+        Raises InputError for options that affect how events are read, and TypeError for unknown
+        names.
         """
         fixed = [name for name in changes if name in READING and name != "rejects"]
         if fixed:

@@ -17,13 +17,14 @@ RATE_SECONDS = 10.0  # over which events per second are counted
 class StreamProgress:
     """Counts of a micro-batch, and the state of the stream after it.
 
-    events: that were read; rejected and late ones are among them. rows: of results, by query.
-    watermark, greatest: as times of the input; None before the first event. waiting: events that
-    the watermark has not passed. keys, state_bytes: of all buckets. lag: rows of the source that
-    are unread; None if unknown. open_windows: for each query, how many windows contain the time of
-    the last event; None if unknown. sharing: the bursts of each sub-pattern that queries can share.
-    watermark_delay: seconds by which the watermark is behind the machine's clock.
-    seconds: from reading to the end of writing, as far as the driver's process sees it.
+    `events` counts all read events, including `rejected` and `late` ones; `rows` result rows by
+    query. `watermark` and `greatest` are times of the input; None before the first event.
+    `waiting` counts events that the watermark has not passed; `keys` and `state_bytes` cover all
+    buckets. `lag` is the number of unread rows of the source; None if unknown. `open_windows` has
+    the number of each query's windows that contain the time of the last event; None if unknown.
+    `sharing` has the bursts of each sub-pattern that queries can share. `watermark_delay` is the
+    seconds by which the watermark is behind the machine's clock, `seconds` the duration from
+    reading to the end of writing in the driver's process.
     """
 
     batch: int

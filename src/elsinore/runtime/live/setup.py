@@ -31,9 +31,9 @@ from elsinore.runtime.travelling import travelling
 class PassSetup:
     """Units with the same key, and the columns in which their events and partial outputs travel.
 
-    layout: the columns of travelling events (`elsinore.runtime.travelling`). types: for each unit,
-    the types of the attributes it carries. outputs: the columns of partial outputs. options: for
-    operators. orders: the layout's columns that order simultaneous events.
+    `layout` has the columns of travelling events (`elsinore.runtime.travelling`), `types` the types
+    of the attributes that each unit carries, `outputs` the columns of partial outputs. `options`
+    are those of operators, `orders` the layout's columns that order simultaneous events.
     """
 
     units: tuple[Unit, ...]
@@ -75,9 +75,9 @@ class PassSetup:
 class LiveSetup:
     """The plan of a live run over events of a schema.
 
-    schema: of the events as they are read. names: of the queries, by their numbers. time: the kind
-    of times that results have. options: how events are read. fields: names of attributes that may
-    be fields of structs.
+    `schema` is that of the input events, `names` are the queries' names by number, `time` is the
+    kind of times in results, `options` are those for reading events, `fields` the names of
+    attributes that may be fields of structs.
     """
 
     passes: tuple[PassSetup, ...]
@@ -100,8 +100,8 @@ def plan_live(
 ) -> LiveSetup:
     """Plan a live run of a workload over events of a schema.
 
-    plan, options: timed (`Workload.timed`). declared: the types of all results must be known before
-    the run, as on Spark.
+    `plan` and `options` are timed (`Workload.timed`). With `declared`, the types of all results
+    must be known before the run, as on Spark.
 
     Raises the errors of queries that do not fit the schema, and of those that cannot run live.
     """

@@ -4,8 +4,8 @@ Content of the sealed bytes (`elsinore.kernels.saved`; integers are little-endia
 
     length of the head u32 | head (JSON) | parts, compressed together by LZ4
 
-The head has the facts, which can be read without the parts, and the parts' names and sizes. Nothing
-is pickled: reading a state runs no code.
+The head has the facts, which can be read without the parts, and the parts' names and sizes. The
+format does not use pickle, so reading a state runs no code.
 """
 
 from __future__ import annotations

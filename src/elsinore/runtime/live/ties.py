@@ -37,7 +37,7 @@ class Ties:
         times, codes = to_numpy(batch.column("time")), to_numpy(batch.column("key"))
         rows, moments = simultaneous(times, Numbering.from_codes(codes, keys), 1)
         classes = to_numpy(batch.column("class"))[rows]
-        wanted = classes >= 0
-        if wanted.any():
-            types = self._types.of_classes(classes[wanted])
-            self.count = int(np.count_nonzero(self._types.tied(moments[wanted], types)))
+        is_relevant = classes >= 0
+        if is_relevant.any():
+            types = self._types.of_classes(classes[is_relevant])
+            self.count = int(np.count_nonzero(self._types.tied(moments[is_relevant], types)))

@@ -1,4 +1,4 @@
-"""The watermark: the time before which no event is expected any more."""
+"""The watermark: the time before which no more events are expected."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ LONELY = ""  # the partition of a source without partitions
 class Watermark:
     """Follows the greatest time of each partition of a source.
 
-    The watermark is the least of these, less the lateness bound; it never goes back. A partition
-    that has been idle for longer than the timeout does not hold it back; while all partitions are,
-    it moves on with the clock. Times are in ticks, `per_second` of them in a second; `now` is in
-    seconds, from any clock that does not go back.
+    The watermark is the least of these minus the lateness; it is monotonic. A partition that has
+    been idle for longer than the timeout does not hold it back; while all partitions are idle, it
+    advances with the clock. Times are in ticks, `per_second` of them in a second; `now` is in
+    seconds, from any monotonic clock.
 
     >>> watermark = Watermark(lateness=2, idle_timeout=10.0, per_second=1)
     >>> watermark.observe(100, "p0", now=0.0)
@@ -56,7 +56,7 @@ class Watermark:
         self._seen[partition] = now
 
     def at(self, now: float) -> int | None:
-        """Return the watermark; None if no event has come yet."""
+        """Return the watermark; None before the first event."""
         active = [name for name, seen in self._seen.items() if not self._is_idle(now - seen)]
         if any(name not in self._greatest for name in active):
             return self._reached  # waiting for a partition
@@ -75,7 +75,7 @@ class Watermark:
         return {"greatest": self._greatest, "seen": self._seen, "reached": self._reached}
 
     def restore(self, saved: Mapping[str, Any], now: float | None = None) -> None:
-        """Continue from what `saved` returned; partitions count as seen now, else as saved."""
+        """Restore the result of `saved`; with `now`, partitions count as seen then."""
         self._greatest = {str(name): int(time) for name, time in saved["greatest"].items()}
         seen = {str(name): float(time) for name, time in saved.get("seen", {}).items()}
         self._seen = seen if now is None else dict.fromkeys(self._greatest, now)
