@@ -58,7 +58,7 @@ def wait_for(moment: Callable[[], bool]) -> None:
 
 
 def commands_below(process: subprocess.Popen[str]) -> dict[int, str]:
-    below = interrupt._below(process.pid, interrupt._running())
+    below = interrupt._descendants(process.pid, interrupt._running())
     shown = subprocess.run(
         ["ps", "-o", "pid=,args=", "-p", ",".join(map(str, [*below, process.pid]))],
         capture_output=True,

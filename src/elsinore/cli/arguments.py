@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
-_CLAUSES_OF_ALL = re.compile(r"\b(PATTERN|RETURN|FROM)\b", re.IGNORECASE)  # a query has one
+_CLAUSES_OF_ALL = re.compile(r"\b(PATTERN|RETURN|FROM)\b", re.IGNORECASE)  # every query has one
 SUFFIX = re.compile(r".\.[a-z]\w*$", re.IGNORECASE)  # of a file; v0.5 and .cache have none
 
 
@@ -281,8 +281,8 @@ OverwriteOption = Annotated[
 def destination(text: str | Path) -> Path:
     """Return the path that `--out` or `--rejects` names.
 
-    Raises BadParameter for an empty name, as of a variable that is not set, for `-`, for a URL, for
-    a home folder that no shell has put in, and for `t.csv/`, a folder and a file.
+    Raises BadParameter for an empty name (such as an unset variable), `-`, a URL, an unexpanded
+    `~`, and `t.csv/`, which is both a folder and a file.
     """
     if isinstance(text, Path):
         return text
@@ -320,11 +320,11 @@ def read_workload(
     python: Sequence[str] | None = None,
     params: Sequence[str] | None = None,
 ) -> Workload:
-    """Return the workload in a file, or of the text in `-q`; `python`: modules for its queries.
+    """Return the workload in a file, or in the text of `-q`; `python` names modules for queries.
 
-    `params` are values of its parameters, each as `NAME=VALUE`. Raises ArgumentError where neither
-    or both are given, where there is no such file or it is no text, where a module cannot be
-    imported, for parameters that no query has; and what is wrong with its queries.
+    `params` are values of its parameters, each as `NAME=VALUE`. Raises ArgumentError if not exactly
+    one of file and text is present, if the file is missing or not text, if a module cannot be
+    imported, and for unknown parameters; and the errors of the queries.
     """
     workload = _workload_of(path, query, exact=exact, python=python)
     if not params:
@@ -336,7 +336,7 @@ def read_workload(
 
 
 def _parameter(text: str) -> tuple[str, object]:
-    """Return the name and the value of a parameter, given as `NAME=VALUE`.
+    """Parse a parameter `NAME=VALUE`; return its name and value.
 
     >>> _parameter("limit=3"), _parameter("name=it is = x"), _parameter("code='3'")[1].value
     (('limit', Literal(value=3)), ('name', 'it is = x'), '3')
@@ -390,7 +390,7 @@ def _workload_of(
 
 
 def refuse_events(context: typer.Context, wrong: str) -> NoReturn:
-    """End a command if events were named without --events."""
+    """Exit with an error if events were named without --events."""
     say(
         f"{wrong} Name the file with the queries (or -q), and each file of events with --events, a "
         f"pattern in quotes: {context.command_path} q.cep --events 'trips/*.csv'"
@@ -429,8 +429,8 @@ def _parsed(text: str, name: str, *, exact: bool, python: Sequence[str]) -> Work
 def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFormat | None:
     """Return the format of the file that --out names, by its suffix; None if it names a folder.
 
-    Raises ArgumentError for a suffix that results are not written as or that --format contradicts,
-    for several results, and for a folder where a file is.
+    Raises ArgumentError for an unsupported suffix or one that --format contradicts, for several
+    results, and for a folder whose path is a file.
     """
     from elsinore.runtime.outputs import output_format  # noqa: PLC0415 - loads Arrow
 
@@ -472,7 +472,7 @@ def sql_over_results(
 ) -> tuple[SqlCondition | None, SqlQuery | None]:
     """Return the SQL of --having and --then over the results of queries.
 
-    Raises ArgumentError for what is not SQL, and for names that no query has.
+    Raises ArgumentError for invalid SQL, and for tables that are not queries.
     """
     if having is None and then is None:
         return None, None
@@ -523,10 +523,10 @@ def source_of(
 ) -> Source:
     """Return the source of events; see `Reading` for `reject`.
 
-    Types are taken from `type_from`, or detected without it and `type`.
+    Types are taken from `type_from`; without it and `type`, their source is detected.
 
-    Raises ArgumentError where nothing is there (naming the nearest there is), for formats that are
-    unknown or several, and where the standard input is to be the queries too.
+    Raises ArgumentError for missing files (with the nearest name), for unknown or several formats,
+    and if the standard input is also the queries.
     """
     from elsinore.runtime.sources import TypeFrom, find_source  # noqa: PLC0415
 

@@ -89,7 +89,7 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
             outcome = run_steps(job, read_frame(spark, source), bar)
     for warning in outcome.warnings:
         warn(warning)
-    _tell(job, events, table.num_rows, outcome.answers)
+    _print_results(job, events, table.num_rows, outcome.answers)
 
 
 def for_short_job() -> dict[str, str]:
@@ -107,7 +107,7 @@ def demo_text() -> str:
     return files("elsinore.cli").joinpath("demo.cep").read_text(encoding="utf-8")
 
 
-def _tell(job: Job, events: Path, flights: int, answers: Sequence[Answer]) -> None:
+def _print_results(job: Job, events: Path, flights: int, answers: Sequence[Answer]) -> None:
     typer.echo(f"The queries ({job.out}/{QUERIES})\n")
     typer.echo(demo_text())
     typer.echo("The plan\n")

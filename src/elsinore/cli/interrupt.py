@@ -34,7 +34,7 @@ class _Progress:
     """The progress of the interruption of this process."""
 
     happened = False
-    told = False
+    message_printed = False
     signal = signal.SIGINT
     report_ignored: Callable[[sys.UnraisableHookArgs], object] = staticmethod(
         sys.__unraisablehook__
@@ -51,7 +51,7 @@ def install() -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             continue
         try:
-            signal.signal(number, _first)
+            signal.signal(number, _on_first_signal)
         except ValueError:  # not the main thread
             return
     if sys.unraisablehook is not _raise_again:
@@ -84,43 +84,43 @@ def guarded(command: Callable[[], None]) -> None:
         command()
     except (Interrupted, KeyboardInterrupt):
         _Progress.happened = True
-        _install_second()
-        _tell()
+        _install_second_handler()
+        _print_message()
         end_children()
         raise SystemExit(_status()) from None
 
 
 def end_children() -> None:
     """Terminate all descendants of this process: by SIGTERM, and later by SIGKILL."""
-    below = _below(os.getpid(), _running())
+    descendants = _descendants(os.getpid(), _running())
     for ending in (signal.SIGTERM, signal.SIGKILL):
-        for child in below:
+        for child in descendants:
             try:
                 os.kill(child, ending)
             except (ProcessLookupError, PermissionError):
                 continue
         deadline = time.monotonic() + PATIENCE
-        while below and time.monotonic() < deadline:
+        while descendants and time.monotonic() < deadline:
             time.sleep(0.05)
-            below &= _running().keys()
+            descendants &= _running().keys()
 
 
-def _first(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - what a handler takes
+def _on_first_signal(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - what a handler takes
     _Progress.happened = True
     _Progress.signal = signal.Signals(signum)
-    _install_second()
+    _install_second_handler()
     raise Interrupted
 
 
-def _install_second() -> None:
+def _install_second_handler() -> None:
     for number in SIGNALS:
-        signal.signal(number, _second)
+        signal.signal(number, _on_second_signal)
 
 
-def _second(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+def _on_second_signal(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    _tell()
+    _print_message()
     end_children()
     os._exit(_status())
 
@@ -129,10 +129,10 @@ def _status() -> int:
     return SHELL_STATUS + _Progress.signal
 
 
-def _tell() -> None:
-    if _Progress.told:
+def _print_message() -> None:
+    if _Progress.message_printed:
         return
-    _Progress.told = True
+    _Progress.message_printed = True
     try:
         sys.stderr.write(f"{SIGNALS[_Progress.signal]}\n")
         sys.stderr.flush()
@@ -142,7 +142,7 @@ def _tell() -> None:
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the end
 
 
-def _below(root: int, parents: Mapping[int, int]) -> set[int]:
+def _descendants(root: int, parents: Mapping[int, int]) -> set[int]:
     """Return the descendants of process `root`."""
     descendants = {root}
     while (

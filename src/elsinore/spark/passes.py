@@ -266,15 +266,15 @@ def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
     keeps_all = any(unit.keeps_all for unit in units)
     if not keeps_all:
         conditions.append(F.coalesce(*classes.values()).isNotNull())
-    wanted = reduce(and_, conditions, F.lit(True))
+    is_selected = reduce(and_, conditions, F.lit(True))
     if events.options.allow_rejects:
-        wanted = events.reason.isNull() & wanted
+        is_selected = events.reason.isNull() & is_selected
     else:
         before, after = REFUSAL.split("{}")
         message = F.concat(F.lit(before), events.reason, F.lit(after))
         # One condition: Spark may reorder two filters, and the first one protects the second.
-        wanted = F.when(events.reason.isNull(), wanted).otherwise(F.raise_error(message))
-    selected = events.frame.filter(wanted).select(*chosen)
+        is_selected = F.when(events.reason.isNull(), is_selected).otherwise(F.raise_error(message))
+    selected = events.frame.filter(is_selected).select(*chosen)
     if keeps_all or len(units) > 1:
         return selected.fillna(-1, list(classes))
     return selected

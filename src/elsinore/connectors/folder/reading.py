@@ -130,19 +130,19 @@ class FolderReader:
     def _csv(self, path: Path, split: FileSplit) -> tuple[pa.Table, pa.Table]:
         names, has_rows = _csv_header(path, self.reading)
         check_names(names, f"'{path}'")
-        inside = [wanted for wanted in self.schema if wanted.name in names]
+        inside = [declared for declared in self.schema if declared.name in names]
         outside = dict(split.columns)
         check_columns(
             [*names, *(name for name in outside if name not in names)], self.schema, f"'{path}'"
         )
         if not has_rows:
             return no_table(self.schema), no_rejects()
-        texts = [wanted.name for wanted in inside if not is_plain_number(wanted.type)]
+        texts = [declared.name for declared in inside if not is_plain_number(declared.type)]
         table = self._read_csv(path, texts)
         odd = [
-            wanted.name
-            for wanted in inside
-            if wanted.name not in texts and not _fits(table.column(wanted.name), wanted.type)
+            declared.name
+            for declared in inside
+            if declared.name not in texts and not _fits(table.column(declared.name), declared.type)
         ]
         if odd:  # a cell is not a number: the original text of all cells of the column is needed
             texts += odd
@@ -150,13 +150,13 @@ class FolderReader:
         known = self._with_folder_columns(table, split)
         columns = []
         reasons = np.full(table.num_rows, None, dtype=object)
-        for wanted in self.schema:
-            values = known.column(wanted.name)
-            if wanted.name in texts:
-                values, why = fit_cells(values, wanted)
+        for declared in self.schema:
+            values = known.column(declared.name)
+            if declared.name in texts:
+                values, why = fit_cells(values, declared)
                 for row in np.flatnonzero(to_numpy(why.is_valid())).tolist():
                     reasons[row] = reasons[row] or why[row].as_py()
-            columns.append(values.cast(wanted.type))
+            columns.append(values.cast(declared.type))
         fitted = pa.Table.from_arrays(columns, schema=self.schema)
         bad = np.array([reason is not None for reason in reasons], dtype=np.bool_)
         if not bad.any():

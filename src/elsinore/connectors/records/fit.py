@@ -131,26 +131,26 @@ def _why(cell: pa.Scalar, kind: pa.DataType) -> str:
     return f"'{cell.as_py()}' cannot be read as {kind}"
 
 
-def _widens(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether the type `wanted` represents every value of the type `kind`."""
+def _widens(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Return whether the type `target` represents every value of the type `kind`."""
     types = pa.types
     if types.is_null(kind):
         return True
     if types.is_dictionary(kind):
-        return kind.value_type == wanted or _widens(kind.value_type, wanted)
+        return kind.value_type == target or _widens(kind.value_type, target)
     if is_text(kind):
-        return is_text(wanted)
-    if types.is_integer(kind) and types.is_integer(wanted):
-        signs = types.is_signed_integer(kind), types.is_signed_integer(wanted)
+        return is_text(target)
+    if types.is_integer(kind) and types.is_integer(target):
+        signs = types.is_signed_integer(kind), types.is_signed_integer(target)
         if signs[0] == signs[1]:
-            return bool(kind.bit_width <= wanted.bit_width)
-        return signs[1] and bool(kind.bit_width < wanted.bit_width)
-    if types.is_integer(kind) and types.is_floating(wanted):
-        return bool(kind.bit_width < wanted.bit_width)
-    if types.is_floating(kind) and types.is_floating(wanted):
-        return bool(kind.bit_width <= wanted.bit_width)
-    if types.is_timestamp(kind) and types.is_timestamp(wanted):
+            return bool(kind.bit_width <= target.bit_width)
+        return signs[1] and bool(kind.bit_width < target.bit_width)
+    if types.is_integer(kind) and types.is_floating(target):
+        return bool(kind.bit_width < target.bit_width)
+    if types.is_floating(kind) and types.is_floating(target):
+        return bool(kind.bit_width <= target.bit_width)
+    if types.is_timestamp(kind) and types.is_timestamp(target):
         units = ("s", "ms", "us", "ns")
-        finer = units.index(wanted.unit) >= units.index(kind.unit)
-        return finer and (kind.tz is None) == (wanted.tz is None)
+        finer = units.index(target.unit) >= units.index(kind.unit)
+        return finer and (kind.tz is None) == (target.tz is None)
     return False

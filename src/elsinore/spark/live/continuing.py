@@ -64,14 +64,14 @@ def started_or_continued(
 
     Raises StateError for a checkpoint of another engine or version, or that cannot be continued.
     """
-    known = checkpoint.stream(ENGINE)
-    if known is None:
+    description = checkpoint.stream(ENGINE)
+    if description is None:
         generations = {0: first_generation(planner, schema, options)}
-        begun = Continuation(generations=generations, buckets={0: buckets or BUCKETS})
+        continuation = Continuation(generations=generations, buckets={0: buckets or BUCKETS})
     else:
-        begun = _continued(planner, schema, options, checkpoint, known, buckets)
-    _keep(begun, planner, options, checkpoint)
-    return begun
+        continuation = _continued(planner, schema, options, checkpoint, description, buckets)
+    _save(continuation, planner, options, checkpoint)
+    return continuation
 
 
 def _continued(
@@ -79,25 +79,31 @@ def _continued(
     schema: pa.Schema,
     options: LiveOptions,
     checkpoint: Checkpoint,
-    known: Mapping[str, Any],
+    description: Mapping[str, Any],
     buckets: int | None,
 ) -> Continuation:
     progress = checkpoint.progress()
     watermark, greatest = progress.get("watermark"), progress.get("greatest")
     with reading_state(OWNER):
-        before = {str(name): str(meaning) for name, meaning in known["queries"].items()}
-        saved = {int(number): dict(described) for number, described in known["generations"].items()}
-        ended = {int(number): dict(keys) for number, keys in known["ended"].items()}
-        before_buckets, reading = int(known["buckets"]), dict(known["reading"])
+        before = {str(name): str(meaning) for name, meaning in description["queries"].items()}
+        saved = {
+            int(number): dict(described) for number, described in description["generations"].items()
+        }
+        ended = {int(number): dict(keys) for number, keys in description["ended"].items()}
+        before_buckets, reading = int(description["buckets"]), dict(description["reading"])
         counts = {number: max(described["buckets"].values()) for number, described in saved.items()}
-    wanted = before_buckets if buckets is None else buckets
+    bucket_total = before_buckets if buckets is None else buckets
     _refuse_other_reading(reading, options)
-    what = changes_between(before, planner.meanings)
+    query_changes = changes_between(before, planner.meanings)
     if greatest is None:  # no event has come
-        what = {name: change for name, change in what.items() if name in planner.meanings}
+        query_changes = {
+            name: change for name, change in query_changes.items() if name in planner.meanings
+        }
         before = {}
     unchanged = {
-        name for name, change in what.items() if change is Change.UNCHANGED and greatest is not None
+        name
+        for name, change in query_changes.items()
+        if change is Change.UNCHANGED and greatest is not None
     }
     unchanged_queries = {query.name: query for query in planner.queries if query.name in unchanged}
     generations: dict[int, PlannedGeneration] = {}
@@ -117,7 +123,7 @@ def _continued(
             ended[number] = described["buckets"]
         else:
             generations[number] = generation
-    if len(unchanged) < len(what) or not generations or wanted != before_buckets:
+    if len(unchanged) < len(query_changes) or not generations or bucket_total != before_buckets:
         begin = None if greatest is None else max(greatest + 1, watermark or greatest + 1)
         numbers = list(generations)
         planned = handed_over(
@@ -131,11 +137,11 @@ def _continued(
         )
         newest = max([*saved, *ended], default=-1) + 1
         generations = dict(zip([*numbers, newest], planned, strict=False))
-        counts[newest] = wanted
+        counts[newest] = bucket_total
     return Continuation(
         generations=generations,
         buckets={number: counts[number] for number in generations},
-        changes=what,
+        changes=query_changes,
         ended=ended,
         former=frozenset(before) - frozenset(planner.meanings),
     )
@@ -146,11 +152,11 @@ def bucket_count(planned_pass: PassSetup, buckets: int) -> int:
     return buckets if len(planned_pass.layout.keys) else 1
 
 
-def _keep(
-    begun: Continuation, planner: Planner, options: LiveOptions, checkpoint: Checkpoint
+def _save(
+    continuation: Continuation, planner: Planner, options: LiveOptions, checkpoint: Checkpoint
 ) -> None:
     described = {}
-    for number, generation in begun.generations.items():
+    for number, generation in continuation.generations.items():
         setup = generation.setup
         described[number] = {
             **generation.described(),
@@ -158,7 +164,7 @@ def _keep(
             "per_microsecond": setup.options.clock.per_microsecond,
             "buckets": {
                 repr(planned_pass.units[0].partition): bucket_count(
-                    planned_pass, begun.buckets[number]
+                    planned_pass, continuation.buckets[number]
                 )
                 for planned_pass in setup.passes
             },
@@ -167,9 +173,9 @@ def _keep(
         ENGINE,
         {
             "queries": planner.meanings,
-            "buckets": begun.buckets[max(begun.buckets)],
+            "buckets": continuation.buckets[max(continuation.buckets)],
             "generations": described,
-            "ended": begun.ended,
+            "ended": continuation.ended,
             "reading": _reading(options),
         },
     )

@@ -330,9 +330,9 @@ def _pack_frame(payload: bytes) -> MapInArrow:
 @contextmanager
 def _settings(spark: SparkSession) -> Iterator[None]:
     """Set a session's options for streams; restore them afterwards."""
-    wanted = {**SETTINGS, "spark.sql.shuffle.partitions": str(known_cores(spark))}
-    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
+    required = {**SETTINGS, "spark.sql.shuffle.partitions": str(known_cores(spark))}
+    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in required}
+    for name, value in required.items():
         spark.conf.set(name, value)
     try:
         yield

@@ -67,13 +67,13 @@ def of_folder(uri: str, column: FileColumn) -> Bounds:
     return Bounds(folder_bound, folder_bound, nulls=False, nans=False)
 
 
-def bounds_of(statistics: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> Bounds:
-    """Return the bounds in a column's statistics, converted from the file's type to `wanted`.
+def bounds_of(statistics: Any, rows: int, kind: pa.DataType, target: pa.DataType) -> Bounds:
+    """Return the bounds in a column's statistics, converted from the file's type to `target`.
 
     Truncated bounds of texts still enclose the values. Statistics ignore NaN, so a column of floats
     may always contain NaN.
     """
-    floating = pa.types.is_floating(wanted)
+    floating = pa.types.is_floating(target)
     if statistics is None:
         return Bounds(nans=floating)
     nulls = not statistics.has_null_count or statistics.null_count > 0
@@ -83,7 +83,7 @@ def bounds_of(statistics: Any, rows: int, kind: pa.DataType, wanted: pa.DataType
         return Bounds(nulls=nulls, nans=nans, values=values)
     kind = plain_type(kind)
     try:
-        least, greatest = _bounds(statistics, kind, wanted)
+        least, greatest = _bounds(statistics, kind, target)
     except (pa.ArrowException, OverflowError):
         least = greatest = None
     # ignore NaN as a bound, which some writers record, and bounds in the wrong order
@@ -93,7 +93,7 @@ def bounds_of(statistics: Any, rows: int, kind: pa.DataType, wanted: pa.DataType
     return Bounds(least, greatest, nulls=nulls, nans=nans, values=values)
 
 
-def _bounds(statistics: Any, kind: pa.DataType, wanted: pa.DataType) -> tuple[Any, Any]:
+def _bounds(statistics: Any, kind: pa.DataType, target: pa.DataType) -> tuple[Any, Any]:
     raw = [statistics.min_raw, statistics.max_raw]
     types = pa.types
     if types.is_decimal(kind):
@@ -107,5 +107,5 @@ def _bounds(statistics: Any, kind: pa.DataType, wanted: pa.DataType) -> tuple[An
     if types.is_unsigned_integer(kind):
         unsigned = pa.uint64() if statistics.physical_type == "INT64" else pa.uint32()
         stored = stored.view(unsigned)
-    bounds = stored.cast(kind).cast(wanted)
+    bounds = stored.cast(kind).cast(target)
     return plain(bounds[0]), plain(bounds[1])

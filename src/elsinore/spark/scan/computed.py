@@ -128,11 +128,11 @@ def _refuse_other_rules(spark: SparkSession) -> None:
             raise NotSimpleError(f"{setting} is set")
 
 
-def _is_same(computed: pa.DataType, wanted: pa.DataType) -> bool:
+def _is_same(computed: pa.DataType, target: pa.DataType) -> bool:
     """Return whether a computed type is Spark's, or is cast to it without changing values."""
     types = pa.types
-    if types.is_timestamp(computed) and types.is_timestamp(wanted):
-        return bool(computed.unit == wanted.unit)
-    if types.is_signed_integer(computed) and types.is_signed_integer(wanted):
-        return bool(computed.bit_width <= wanted.bit_width)
-    return bool(computed == wanted)
+    if types.is_timestamp(computed) and types.is_timestamp(target):
+        return bool(computed.unit == target.unit)
+    if types.is_signed_integer(computed) and types.is_signed_integer(target):
+        return bool(computed.bit_width <= target.bit_width)
+    return bool(computed == target)

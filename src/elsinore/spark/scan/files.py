@@ -169,45 +169,45 @@ def _int96(metadata: pq.FileMetaData) -> set[str]:
     return {column.path for column in columns if column.physical_type == "INT96"}
 
 
-def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None:
+def _check(uri: str, field: pa.Field, target: pa.DataType, *, old: bool) -> None:
     """Raise InputError if the type of a file's column is incompatible with other files."""
     kind = plain_type(field.type)
     kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else stored_type(kind)
-    if old and pa.types.is_timestamp(wanted) and wanted.tz is not None:
+    if old and pa.types.is_timestamp(target) and target.tz is not None:
         return
-    if not _fits(kind, wanted):
+    if not _fits(kind, target):
         raise InputError(
-            f"'{uri}' has {kind} in column '{field.name}', and the events have {wanted} there. "
+            f"'{uri}' has {kind} in column '{field.name}', and the events have {target} there. "
             "Write the file again with the type of the others, or read it separately."
         )
 
 
-def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether Spark reads a file's type as `wanted`, with the result of Arrow's cast.
+def _fits(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Return whether Spark reads a file's type as `target`, with the result of Arrow's cast.
 
     Columns of type null are read as any type.
     """
     types = pa.types
-    if kind == wanted or types.is_null(kind):
+    if kind == target or types.is_null(kind):
         return True
-    if _is_text(wanted):
+    if _is_text(target):
         return _is_text(kind)
-    if is_bytes(wanted):
+    if is_bytes(target):
         return is_bytes(kind)
-    if types.is_timestamp(wanted):
+    if types.is_timestamp(target):
         if not types.is_timestamp(kind) or kind.unit == "ns":
             return False
-        return (kind.tz is None) == (wanted.tz is None)
-    if types.is_integer(wanted):
+        return (kind.tz is None) == (target.tz is None)
+    if types.is_integer(target):
         if types.is_timestamp(kind):
-            return bool(kind.unit == "ns" and wanted == pa.int64())
-        return types.is_integer(kind) and _reach(kind) <= _reach(wanted)
-    if types.is_duration(wanted):  # Spark writes its intervals as integers
-        return bool(kind == pa.int64() and wanted.unit == "us")
-    if types.is_float64(wanted):
+            return bool(kind.unit == "ns" and target == pa.int64())
+        return types.is_integer(kind) and _reach(kind) <= _reach(target)
+    if types.is_duration(target):  # Spark writes its intervals as integers
+        return bool(kind == pa.int64() and target.unit == "us")
+    if types.is_float64(target):
         return bool(types.is_float32(kind))
-    if types.is_decimal(wanted):
-        return bool(kind == pa.uint64() and wanted == UNSIGNED)
+    if types.is_decimal(target):
+        return bool(kind == pa.uint64() and target == UNSIGNED)
     return False
 
 
@@ -262,9 +262,9 @@ def _read_file(
     if any(group.size > LARGE_GROUP for group in groups):
         options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}
     with open_file(uri, storage, metadata=metadata, **options) as file:
-        wanted = [name for name in names.values() if name is not None]
+        in_file_names = [name for name in names.values() if name is not None]
         # Read one column if all are partition columns: without columns there would be no rows.
-        for batch in _batches(file, uri, groups, wanted or schema.names[:1]):
+        for batch in _batches(file, uri, groups, in_file_names or schema.names[:1]):
             with _reading(uri, "has values that cannot be read", f" {TAKE_OUT}."):
                 arrays = [
                     pa.repeat(folder_value(uri, column), batch.num_rows)
@@ -332,8 +332,8 @@ def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
     return bundles
 
 
-def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:
-    """Divide row groups into at most `wanted` parts of consecutive groups with similar sizes.
+def splits(groups: Sequence[RowGroup], target: int) -> list[list[RowGroup]]:
+    """Divide row groups into at most `target` parts of consecutive groups with similar sizes.
 
     The largest parts come first, so that no long task starts last.
 
@@ -342,11 +342,11 @@ def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:
     [[9, 3], [5, 5, 1]]
     """
     total = sum(group.rows for group in groups)
-    parts: list[list[RowGroup]] = [[] for _ in range(wanted)]
+    parts: list[list[RowGroup]] = [[] for _ in range(target)]
     before = 0
     for group in groups:
         middle = before + group.rows / 2
-        parts[min(wanted - 1, int(middle * wanted / total))].append(group)
+        parts[min(target - 1, int(middle * target / total))].append(group)
         before += group.rows
     parts.sort(key=lambda part: -sum(group.rows for group in part))
     return [part for part in parts if part]

@@ -17,7 +17,7 @@ MOST_ROWS = 1 << 21  # a piece with more is cut in time, as it must fit in memor
 
 
 def ranges_of(
-    metadata: pq.FileMetaData, field: pa.Field, wanted: FileColumn, options: RunOptions
+    metadata: pq.FileMetaData, field: pa.Field, target: FileColumn, options: RunOptions
 ) -> list[tuple[int, int] | None]:
     """Return the first and the last time of each row group, in ticks; None if unknown.
 
@@ -28,11 +28,11 @@ def ranges_of(
     if len(places) != 1:
         return [None] * metadata.num_row_groups
     groups = range(metadata.num_row_groups)
-    return [_range(metadata.row_group(n).column(places[0]), field, wanted, options) for n in groups]
+    return [_range(metadata.row_group(n).column(places[0]), field, target, options) for n in groups]
 
 
 def _range(
-    column: Any, field: pa.Field, wanted: FileColumn, options: RunOptions
+    column: Any, field: pa.Field, target: FileColumn, options: RunOptions
 ) -> tuple[int, int] | None:
     statistics = column.statistics
     if (
@@ -48,7 +48,7 @@ def _range(
     try:
         bounds = pa.array([statistics.min_raw, statistics.max_raw], plain or kind).cast(kind)
         ticks, _ = to_ticks(
-            bounds.cast(wanted.type),
+            bounds.cast(target.type),
             options.time_unit,
             options.clock.per_microsecond,
             options.largest_time,
