@@ -1,6 +1,7 @@
 """However a query is evaluated, its matches are those of brute force."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -26,12 +27,20 @@ from support.matches import (
     streams,
     units_of,
 )
+from support.small_rooms import interpret_evaluations
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "15"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interpreted() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        interpret_evaluations(patch)
+        yield
 
 
 @pytest.mark.parametrize("evaluation", EVALUATIONS)
@@ -235,7 +244,7 @@ def test_more_runs_than_there_is_room_for_are_refused(monkeypatch):
 
 
 def test_buffers_are_pruned_of_what_no_run_leads_to():
-    rows = [{"time": n, "type": "ABBC"[n % 4], "v": float(n % 7)} for n in range(4000)]
+    rows = [{"time": n, "type": "ABBC"[n % 4], "v": float(n % 7)} for n in range(1000)]
     text = "RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WITHIN 9;"
     for evaluation in ("runs", "zstream"):
         found = run_by(evaluation, Workload.parse(text), rows)

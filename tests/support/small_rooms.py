@@ -15,21 +15,29 @@ from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
 from support.uncompiled import in_python
 
-KERNELS = (
+EVALUATION_KERNELS = (
     (run_kernels, "scan_runs"),
     (postponed_search, "scan_main_runs"),
 )
 
 
 @cache
-def plain(module: ModuleType, name: str) -> Any:
+def _plain_python(module: ModuleType, name: str) -> Any:
     return in_python(getattr(module, name))
+
+
+def interpret_evaluations(patch: pytest.MonkeyPatch) -> None:
+    """Run the evaluations of papers as plain Python: Numba compiles each for ten seconds.
+
+    The tests of their figures (`tests/benchmarks/test_sase_figures.py`) run them compiled.
+    """
+    for module, name in EVALUATION_KERNELS:
+        patch.setattr(module, name, _plain_python(module, name))
 
 
 def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     """Let searches begin with room for a few matches of a few events."""
-    for module, name in KERNELS:
-        patch.setattr(module, name, plain(module, name))
+    interpret_evaluations(patch)
     for module in (pattern, kernel_search):
         patch.setattr(module, "STEPS", drawn.number(2, 4))
         patch.setattr(module, "ROOM", drawn.number(1, 3))
