@@ -24,7 +24,7 @@ from support.live import LATENESS, batches_of, comparable, disordered, match_tab
 from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "12"))
 RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 SCHEMA = pa.schema({"time": pa.int64(), "type": pa.string(), "v": pa.int64()})
 PHASES = 4
@@ -87,7 +87,7 @@ def check_changes(pool: Sequence[Query], table: pa.Table, drawn: Drawn, *, exact
     pushed = table.slice(0, 0)
     for number, phase in enumerate(phases):
         for batch in batches_of(phase, drawn, 2):
-            rows.update(told(live.push(batch)))
+            rows.update(count_rows(live.push(batch)))
         pushed = pa.concat_tables([pushed, phase])
         if number == len(phases) - 1:
             break
@@ -102,13 +102,13 @@ def check_changes(pool: Sequence[Query], table: pa.Table, drawn: Drawn, *, exact
         if greatest is None:  # then there is nothing to end
             ended = []
         assert set(live.changes) >= {q.name for q in current} | set(ended)
-    rows.update(told(live.end()))
+    rows.update(count_rows(live.end()))
     for segment in segments.values():
         expected += expected_rows(segment, pushed, exact=exact, end="closed")
     assert rows == expected
 
 
-def told(rows: Sequence[tuple[str, pa.Table]]) -> Counter[tuple[str, str]]:
+def count_rows(rows: Sequence[tuple[str, pa.Table]]) -> Counter[tuple[str, str]]:
     return Counter((name, comparable(row)) for name, table in rows for row in table.to_pylist())
 
 
@@ -277,7 +277,7 @@ def test_what_is_no_state_of_a_live_run_is_refused() -> None:
             workload.resume(bad)  # type: ignore[arg-type]
 
 
-def test_a_removed_query_whose_aggregate_is_missing_is_told() -> None:
+def test_a_removed_query_whose_aggregate_is_missing_is_reported() -> None:
     text = "QUERY m RETURN SPREAD(b[].v) PATTERN SEQ(A a, B b+) WITHIN 5;"
     both = Workload.parse(text + MATCH.format("n"), aggregates=USERS)
     live = both.live(SCHEMA)
