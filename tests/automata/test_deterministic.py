@@ -57,11 +57,11 @@ def test_a_minimal_automaton_has_states_that_all_differ(case: Case):
 @often
 @given(cases(predicates=False))
 def test_least_automata_of_one_language_are_equal(case: Case):
-    again = Case(Sequence((Kleene(case.pattern, 1, 1),)), case.asked)
+    again = Case(Sequence((Kleene(case.pattern, 1, 1),)), case.predicates)
     doubled = Kleene(case.pattern, 1, None)
     nested = Kleene(doubled, 1, None)
     assert minimize(determinize(again.nfa)) == minimize(determinize(case.nfa))
-    one, other = Case(doubled, case.asked).nfa, Case(nested, case.asked).nfa
+    one, other = Case(doubled, case.predicates).nfa, Case(nested, case.predicates).nfa
     assert equivalent(one, other) is None
     assert minimize(determinize(one)) == minimize(determinize(other))
 

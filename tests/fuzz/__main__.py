@@ -20,22 +20,22 @@ EVERY = 500  # workloads between lines of progress
 
 
 def main() -> int:
-    """Compare as many workloads as asked for; return the exit status."""
+    """Compare the requested number of workloads; return the exit status."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--workloads", type=int, default=20_000, help="in process; default 20,000")
-    parser.add_argument("--spark", type=int, default=60, help="so many more on Spark; default 60")
+    parser.add_argument("--spark", type=int, default=60, help="further ones on Spark; default 60")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="only the case of this number, in process")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    if asked.case is not None:
-        (case,) = islice(cases(asked.seed, asked.case), 1)
+    if arguments.case is not None:
+        (case,) = islice(cases(arguments.seed, arguments.case), 1)
         print(case)
         if isinstance(case, Case):
             print(compared(case, Random(case.name)))
         return 0
-    failures = in_process(asked.workloads, asked.seed)
-    failures += on_spark(asked.spark, asked.seed) if asked.spark else 0
+    failures = in_process(arguments.workloads, arguments.seed)
+    failures += on_spark(arguments.spark, arguments.seed) if arguments.spark else 0
     return int(failures > 0)
 
 

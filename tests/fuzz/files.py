@@ -1,7 +1,7 @@
 """Read damaged and odd files: each gives a table or an InputError, and ends no process.
 
-Every file is one of a few valid ones (CSV, JSON, Zeek's logs, Parquet, packed and not), of which
-bytes were changed, cut off, doubled or put elsewhere. A case is drawn again by its number:
+Every file is a valid one (CSV, JSON, Zeek's logs, Parquet, compressed or not) in which bytes were
+changed, removed, repeated or inserted. A case is drawn again by its number:
 `python -m fuzz.files --seed 1 --case 17`.
 """
 
@@ -83,7 +83,7 @@ def valid(random: Random, folder: Path) -> tuple[str, bytes]:
 
 
 def damaged(random: Random, content: bytes) -> bytes:
-    """Return a content that was changed at some places."""
+    """Return content with some changes."""
     for _ in range(random.choice((0, 1, 1, 2, 5, 40))):
         data = bytearray(content)
         begin = random.randrange(len(data) + 1)
@@ -171,19 +171,19 @@ def campaign(wanted: int, seed: int, tell: Callable[[str], None] = print) -> int
 
 
 def main() -> int:
-    """Read as many files as asked for, or some of them in this process."""
+    """Read the requested number of files, or some of them in this process."""
     parser = argparse.ArgumentParser(prog="fuzz.files", description=__doc__)
     parser.add_argument("--files", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="only the case of this number, in this process")
     parser.add_argument("--from", type=int, dest="begin", help="the first case in this process")
     parser.add_argument("--to", type=int, dest="end", default=0)
-    given = parser.parse_args()
-    if given.case is not None:
-        return int(read_some(given.seed, given.case, given.case + 1) > 0)
-    if given.begin is not None:
-        return int(read_some(given.seed, given.begin, given.end) > 0)
-    return int(campaign(given.files, given.seed) > 0)
+    arguments = parser.parse_args()
+    if arguments.case is not None:
+        return int(read_some(arguments.seed, arguments.case, arguments.case + 1) > 0)
+    if arguments.begin is not None:
+        return int(read_some(arguments.seed, arguments.begin, arguments.end) > 0)
+    return int(campaign(arguments.files, arguments.seed) > 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The reference engine: every trend is built separately, according to the definitions.
+"""The reference engine: it builds every trend separately, according to the definitions.
 
-Small, slow and made to be read; the tests measure the real engine by it. It knows patterns and
+It is small, slow and easy to read, and tests compare the real engine with it. It uses patterns and
 expressions, and none of the templates, classes and sums that make the engine fast.
 """
 
@@ -55,9 +55,9 @@ class ReferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An event, by its place in the part of the stream that is looked at, and its variable.
+    """An event, by its place in a part of the stream, and its variable.
 
-    `branches` tells runs apart that bind the same variables in different branches of OR.
+    `branches`: the branches of OR in which the variable was bound.
     """
 
     event: int
@@ -65,7 +65,7 @@ class Step:
     branches: tuple[int, ...] = ()
 
 
-# What is bound, in order, with each NOT where it stands between events.
+# The bound events in order, and each NOT between them.
 Assignment = tuple[Step | pt.Negation, ...]
 
 
@@ -74,12 +74,12 @@ def reference(
 ) -> list[ReferenceRow]:
     """Return the result of a trend query over events in stream order, a row per group and window.
 
-    Counts and sums are exact (int or Fraction), averages Fractions. `ordered`: events of one time
-    follow each other as they stand, as with a tie-breaking column; else none precedes the other.
-    A null in GROUP BY is a group of its own, as in SQL; in `[ ]` it equals nothing, so the event is
-    in no trend. Raises InputError where there are more than `LIMIT` trends to build, or a trend can
-    be read in two ways that give an aggregate two values; UnsupportedError for predicates that
-    look at other events than one or two neighbours, and for AND of more than two patterns or other
+    Counts and sums are exact (int or Fraction), averages are Fractions. `ordered`: simultaneous
+    events follow each other in stream order, as with a tie-breaking column; otherwise neither
+    precedes the other. Nulls in GROUP BY form a group, as in SQL; in `[ ]` a null equals nothing,
+    so its event is in no trend. Raises InputError for more than `LIMIT` trends, and for a trend
+    with two readings that give an aggregate two values; UnsupportedError for predicates on other
+    events than one or two neighbours, and for AND of more than two patterns or with other
     aggregates than COUNT(*). (HAMLET, Section 2.)
 
     >>> from elsinore.model import Event, Kleene, ReturnItem
@@ -89,13 +89,13 @@ def reference(
     [{'count(*)': 7}]
     """
     _refuse_predicates_across(query)
-    found: dict[tuple[Any, ...], dict[tuple[int, int] | None, list[_Part]]] = {}
-    for group, part in _partitions(query, events):
-        for window, inside in _windows(query, part):
-            searched = _Part(query, inside, ordered)
-            found.setdefault(group, {}).setdefault(window, []).append(searched)
+    parts_of: dict[tuple[Any, ...], dict[tuple[int, int] | None, list[_Part]]] = {}
+    for group, partition in _partitions(query, events):
+        for window, inside in _windows(query, partition):
+            part = _Part(query, inside, ordered)
+            parts_of.setdefault(group, {}).setdefault(window, []).append(part)
     rows: list[ReferenceRow] = []
-    for group, windows in found.items():
+    for group, windows in parts_of.items():
         for window, parts in windows.items():
             values = _values(query, parts)
             if values is not None:
@@ -106,9 +106,9 @@ def reference(
 def _partitions(
     query: Query, events: Iterable[ReferenceEvent]
 ) -> Iterator[tuple[tuple[Any, ...], list[ReferenceEvent]]]:
-    """Yield the parts of the stream that trends stay in, each with its group.
+    """Yield the group and the events of each partition.
 
-    Null is a group of its own, but equals nothing in `[ ]`.
+    Nulls form a group, but equal nothing in `[ ]`.
     """
     parts: dict[tuple[tuple[Any, ...], tuple[Any, ...]], list[ReferenceEvent]] = {}
     for event in events:
@@ -151,7 +151,7 @@ class _Part:
         self._negative: dict[int, dict[tuple[int, ...], list[Assignment]]] = {}
         self._begun: dict[int, dict[tuple[Step, ...], set[Assignment]]] = {}
         self._bound: dict[str, frozenset[str]] = {}
-        self._backward: dict[tuple[int, str, str], bool] = {}
+        self._next_rounds: dict[tuple[int, str, str], bool] = {}
         self._local = [predicate for predicate in query.where if _is_local(predicate)]
         self._of_gaps: dict[str, list[Expression]] = {}  # by the variable under NOT
         self._between: list[Expression] = []
@@ -165,40 +165,40 @@ class _Part:
     def trends(
         self, pattern: Pattern, strategy: Strategy = Strategy.ANY
     ) -> dict[tuple[int, ...], list[Assignment]]:
-        """Return the trends of a pattern: sequences of events, and each one's assignments."""
-        found: dict[tuple[int, ...], list[Assignment]] = {}
+        """Return the trends of a pattern: sequences of events, and the assignments of each."""
+        trends: dict[tuple[int, ...], list[Assignment]] = {}
         for assignment in self._assignments(pattern, None):
             if self._allowed(pattern, assignment, strategy):
                 events = tuple(step.event for step in _steps(assignment))
-                found.setdefault(events, []).append(assignment)
-        return found
+                trends.setdefault(events, []).append(assignment)
+        return trends
 
-    def _later(self, one: int | None, other: int | None) -> bool:
-        """Return whether event `one` precedes event `other`; None stands before or after all."""
-        if one is None or other is None:
+    def _later(self, before: int | None, after: int | None) -> bool:
+        """Return whether one event precedes another; None is before or after all events."""
+        if before is None or after is None:
             return True
         if self._ordered:
-            return one < other
-        return self.events[one].time < self.events[other].time
+            return before < after
+        return self.events[before].time < self.events[after].time
 
     def _assignments(self, pattern: Pattern, after: int | None) -> frozenset[Assignment]:
-        """Return all assignments of a pattern to events that come after a given one."""
+        """Return all assignments of a pattern to events after an event."""
         place = (id(pattern), after)
         if place not in self._known:
             self._known[place] = frozenset(self._collect(self._generate(pattern, after)))
         return self._known[place]
 
     def _collect(self, assignments: Iterable[Assignment]) -> set[Assignment]:
-        """Return the assignments, each once; refuse too many."""
-        found: set[Assignment] = set()
+        """Return different assignments. Raises InputError for more than `LIMIT`."""
+        collected: set[Assignment] = set()
         for assignment in assignments:
-            found.add(assignment)
-            if len(found) > LIMIT:
+            collected.add(assignment)
+            if len(collected) > LIMIT:
                 raise InputError(
                     f"There are more than {LIMIT:,} trends among {len(self.events)} events: "
                     "too many to build one by one."
                 )
-        return found
+        return collected
 
     def _generate(self, pattern: Pattern, after: int | None) -> Iterator[Assignment]:
         match pattern:
@@ -248,7 +248,7 @@ class _Part:
         )
 
     def _allowed(self, pattern: Pattern, assignment: Assignment, strategy: Strategy) -> bool:
-        """Return whether predicates between events, negations and the strategy allow it."""
+        """Return whether predicates between events, NOT and the strategy allow an assignment."""
         steps = tuple(_steps(assignment))
         return (
             bool(steps)
@@ -258,7 +258,7 @@ class _Part:
         )
 
     def _negated(self, assignment: Assignment) -> bool:
-        """Return whether there is a match of a NOT between the events around it."""
+        """Return whether a NOT has a match between the events around it."""
         for place, item in enumerate(assignment):
             if not isinstance(item, pt.Negation):
                 continue
@@ -277,7 +277,8 @@ class _Part:
     def _relates(self, pattern: Pattern, forbidden: int, around: Sequence[Step]) -> bool:
         """Return whether an event under NOT fulfils the conditions on it and those around its gap.
 
-        A condition on a variable that is not there does not apply; the later event counts first.
+        A condition on an unbound variable does not apply. If both events around the gap have the
+        variable, the later one counts.
         """
         if not isinstance(pattern, pt.Event):
             return True
@@ -302,17 +303,17 @@ class _Part:
         return self._negative[id(pattern)]
 
     def _related(self, whole: Pattern, steps: Sequence[Step]) -> bool:
-        """Return whether the predicates between events hold, wherever both events are there."""
+        """Return whether the predicates between events hold for all pairs that they apply to."""
         return all(
-            _holds(predicate, found)
+            _holds(predicate, events)
             for predicate in self._between
-            for found in self._readings(whole, predicate, steps)
+            for events in self._readings(whole, predicate, steps)
         )
 
     def _readings(
         self, whole: Pattern, predicate: Expression, steps: Sequence[Step]
     ) -> Iterator[dict[Attribute, ReferenceEvent]]:
-        """Yield the pairs of events that a predicate is about, by the attributes it reads."""
+        """Yield the event of each attribute that a predicate reads, for each pair it applies to."""
         read = ex.attributes(predicate)
         kleene = pt.kleene_variables(whole)
         names = sorted({attribute.variable for attribute in read})
@@ -321,58 +322,58 @@ class _Part:
         firsts = {a.variable for a in read if a.reference is Reference.FIRST}
         if backward and not firsts and len(names) == 1:
             # T[i] and T[i-1]: neighbours that are both bound to T
-            for one, other in itertools.pairwise(steps):
-                if {one.variable, other.variable} <= self._variables(names[0]):
-                    yield self._reading(read, backward, one, other)
+            for first, second in itertools.pairwise(steps):
+                if {first.variable, second.variable} <= self._variables(names[0]):
+                    yield self._reading(read, backward, first, second)
         elif len(firsts) == 1 and not backward and len(names) == 2:
             # R and T[1]: the first T, and R if it is single or stands right before it
             (after,) = firsts
             (before,) = set(names) - firsts
             earlier = [a for a in read if a.variable == before]
             places = [n for n, step in enumerate(steps) if step.variable in self._variables(after)]
-            for place, one in enumerate(steps[: places[0]] if places else ()):
-                near = place + 1 == places[0] or one.variable not in kleene
-                if near and one.variable in self._variables(before):
-                    yield self._reading(read, earlier, one, steps[places[0]])
+            for place, step in enumerate(steps[: places[0]] if places else ()):
+                near = place + 1 == places[0] or step.variable not in kleene
+                if near and step.variable in self._variables(before):
+                    yield self._reading(read, earlier, step, steps[places[0]])
         elif references <= {Reference.PLAIN, Reference.CURRENT} and len(names) == 2:
             # A and B: neighbours; a variable of one event is compared with all that come later
-            for place, one in enumerate(steps):
-                reach = None if one.variable not in kleene else place + 2
-                for other in steps[place + 1 : reach]:
-                    if self._goes_back(whole, one.variable, other.variable):
+            for place, first in enumerate(steps):
+                reach = None if first.variable not in kleene else place + 2
+                for second in steps[place + 1 : reach]:
+                    if self._is_next_round(whole, first.variable, second.variable):
                         continue
                     for before, after in (names, names[::-1]):
-                        if one.variable in self._variables(before) and (
-                            other.variable in self._variables(after)
+                        if first.variable in self._variables(before) and (
+                            second.variable in self._variables(after)
                         ):
                             earlier = [a for a in read if a.variable == before]
-                            yield self._reading(read, earlier, one, other)
+                            yield self._reading(read, earlier, first, second)
         else:
             raise UnsupportedError("The reference engine cannot read this predicate.")
 
     def _reading(
-        self, read: Iterable[Attribute], earlier: Sequence[Attribute], one: Step, other: Step
+        self, read: Iterable[Attribute], earlier: Sequence[Attribute], first: Step, second: Step
     ) -> dict[Attribute, ReferenceEvent]:
-        return {a: self.events[one.event if a in earlier else other.event] for a in read}
+        return {a: self.events[first.event if a in earlier else second.event] for a in read}
 
     def _variables(self, name: str) -> frozenset[str]:
         if name not in self._bound:
             self._bound[name] = frozenset(variables_named(self.query.pattern, name))
         return self._bound[name]
 
-    def _goes_back(self, whole: Pattern, one: str, other: str) -> bool:
-        place = (id(whole), one, other)
-        if place not in self._backward:
-            self._backward[place] = _goes_back(whole, one, other)
-        return self._backward[place]
+    def _is_next_round(self, whole: Pattern, first: str, second: str) -> bool:
+        place = (id(whole), first, second)
+        if place not in self._next_rounds:
+            self._next_rounds[place] = _is_next_round(whole, first, second)
+        return self._next_rounds[place]
 
     def _selected(self, pattern: Pattern, steps: Sequence[Step], strategy: Strategy) -> bool:
         """Return whether the strategy lets the events between two neighbours be skipped."""
         if strategy is Strategy.ANY:
             return True
-        for place, (one, other) in enumerate(itertools.pairwise(steps), start=1):
+        for place, (first, second) in enumerate(itertools.pairwise(steps), start=1):
             for event in range(len(self.events)):
-                if not (self._later(one.event, event) and self._later(event, other.event)):
+                if not (self._later(first.event, event) and self._later(event, second.event)):
                     continue
                 if strategy is Strategy.CONTIGUOUS:
                     return False
@@ -381,9 +382,9 @@ class _Part:
         return True
 
     def _extends(self, pattern: Pattern, steps: tuple[Step, ...], event: int) -> bool:
-        """Return whether a run that has taken these steps can go on with an event.
+        """Return whether an event can extend a run of these steps.
 
-        It cannot where a NOT forbids it, whichever way the pattern is read.
+        It cannot if a NOT forbids it in every reading of the pattern.
         """
         if id(pattern) not in self._begun:
             begun: dict[tuple[Step, ...], set[Assignment]] = {}
@@ -433,24 +434,24 @@ class _Part:
                 return
 
 
-def _goes_back(whole: Pattern, one: str, other: str) -> bool:
-    """Return whether these stand in this order only where a repeated group begins anew.
+def _is_next_round(whole: Pattern, first: str, second: str) -> bool:
+    """Return whether `second` follows `first` only in the next round of a repeated group.
 
-    That is where the places of the two part, on their ways down the pattern, at a SEQ, and never in
-    this order. Where they part at an OR neither of them is the earlier one.
+    So it is if each SEQ that contains them in different members has `second` earlier. In different
+    branches of an OR neither is earlier.
     """
     orders = {
         before[step] < after[step]
-        for before in _ways_down(whole, one)
-        for after in _ways_down(whole, other)
-        for step in (_parting(before, after),)
+        for before in _paths(whole, first)
+        for after in _paths(whole, second)
+        for step in (_first_difference(before, after),)
         if step is not None and before[step][0] == "SEQ"
     }
     return orders == {False}
 
 
-def _ways_down(pattern: Pattern, variable: str) -> list[tuple[tuple[str, int], ...]]:
-    """Return the ways to the places of a variable: at each step the operator and which part."""
+def _paths(pattern: Pattern, variable: str) -> list[tuple[tuple[str, int], ...]]:
+    """Return the paths from a pattern's root to a variable: operator and part at each step."""
     match pattern:
         case pt.Event(_, name):
             return [()] if name == variable else []
@@ -461,18 +462,20 @@ def _ways_down(pattern: Pattern, variable: str) -> list[tuple[tuple[str, int], .
             return [
                 ((kind, number), *rest)
                 for number, part in enumerate(pt.children(pattern))
-                for rest in _ways_down(part, variable)
+                for rest in _paths(part, variable)
             ]
 
 
-def _parting(one: tuple[tuple[str, int], ...], other: tuple[tuple[str, int], ...]) -> int | None:
-    """Return the first step in which two ways differ; None for one way."""
-    steps = enumerate(zip(one, other, strict=False))
+def _first_difference(
+    left: tuple[tuple[str, int], ...], right: tuple[tuple[str, int], ...]
+) -> int | None:
+    """Return the first step in which two paths differ; None for equal paths."""
+    steps = enumerate(zip(left, right, strict=False))
     return next((number for number, (here, there) in steps if here != there), None)
 
 
-def _holds(predicate: Expression, found: Mapping[Attribute, ReferenceEvent]) -> bool:
-    return is_true(predicate, lambda attribute: found[attribute].value(attribute.name))
+def _holds(predicate: Expression, events: Mapping[Attribute, ReferenceEvent]) -> bool:
+    return is_true(predicate, lambda attribute: events[attribute].value(attribute.name))
 
 
 def _steps(assignment: Assignment) -> Iterator[Step]:
@@ -480,7 +483,7 @@ def _steps(assignment: Assignment) -> Iterator[Step]:
 
 
 def _branched(assignment: Assignment, number: int) -> Assignment:
-    """Note on each step of an assignment the branch of an OR that it was found in."""
+    """Add the number of a branch of OR to each step of an assignment."""
     return tuple(
         replace(item, branches=(number, *item.branches)) if isinstance(item, Step) else item
         for item in assignment
@@ -502,7 +505,7 @@ def _wholes(pattern: Pattern) -> list[Pattern]:
 
 
 def _refuse_predicates_across(query: Query) -> None:
-    """Refuse predicates on events of two patterns: no trend holds both, so what they say is open.
+    """Raise UnsupportedError for predicates on events of two patterns, as no trend contains both.
 
     A condition may relate a single event under NOT to others.
     """
@@ -523,7 +526,7 @@ def _refuse_predicates_across(query: Query) -> None:
 
 
 def _forbidden_in(query: Query, predicate: Expression) -> frozenset[str]:
-    """Return the variables under NOT that a predicate relates to others, by one name."""
+    """Return the variables under NOT that a predicate relates to others; they have one name."""
     single = {
         node.pattern.variable
         for node in pt.walk(query.pattern)
@@ -545,7 +548,7 @@ def _is_local(predicate: Expression) -> bool:
 
 
 def _binds(query: Query, predicate: Expression, variable: str) -> bool:
-    """Return whether a local predicate is about a variable; one about none is about all."""
+    """Return whether a local predicate applies to a variable; a constant applies to all."""
     read = ex.attributes(predicate)
     return not read or variable in variables_named(query.pattern, read[0].variable)
 
@@ -555,7 +558,7 @@ def _values(query: Query, parts: Sequence[_Part]) -> dict[str, Any] | None:
     if isinstance(query.pattern, pt.Conjunction):
         return _pair_values(query, query.pattern, parts)
     trends = [(part, part.trends(query.pattern, query.strategy)) for part in parts]
-    count = sum(len(found) for _, found in trends)
+    count = sum(len(of_part) for _, of_part in trends)
     if count == 0:
         return None
     values: dict[str, Any] = {}
@@ -569,16 +572,16 @@ def _values(query: Query, parts: Sequence[_Part]) -> dict[str, Any] | None:
             case Call("LOG2"):
                 values[name] = math.log2(count)
             case Call(function, (Attribute() as over,)):
-                held = [
+                events = [
                     event
-                    for part, found in trends
-                    for assignments in found.values()
-                    for event in _held(part, assignments, over)
+                    for part, of_part in trends
+                    for assignments in of_part.values()
+                    for event in _aggregated(part, assignments, over)
                 ]
                 if function == "COUNT":
-                    values[name] = len(held)
+                    values[name] = len(events)
                 else:
-                    known = [event.value(over.name) for event in held]
+                    known = [event.value(over.name) for event in events]
                     values[name] = _aggregate(function, [v for v in known if v is not None])
             case _:
                 raise TypeError(f"not an aggregate of a trend query: {item.expression}")
@@ -593,10 +596,10 @@ def _pair_values(
         raise UnsupportedError("The reference engine pairs the trends of two patterns only.")
     count = 0
     for part in parts:
-        ones, others = (part.trends(joined, query.strategy) for joined in pattern.parts)
-        if len(ones) * len(others) > LIMIT:
+        left, right = (part.trends(joined, query.strategy) for joined in pattern.parts)
+        if len(left) * len(right) > LIMIT:
             raise InputError(f"There are more than {LIMIT:,} pairs of trends to build one by one.")
-        count += len({frozenset((a, b)) for a in ones for b in others if a != b})
+        count += len({frozenset((a, b)) for a in left for b in right if a != b})
     if count == 0:
         return None
     values: dict[str, Any] = {}
@@ -613,10 +616,10 @@ def _pair_values(
     return values
 
 
-def _held(
+def _aggregated(
     part: _Part, assignments: Sequence[Assignment], over: Attribute
 ) -> tuple[ReferenceEvent, ...]:
-    """Return the events of one trend that an aggregate ranges over."""
+    """Return the events of a trend that an aggregate is over."""
     variables = variables_named(part.query.pattern, over.variable)
     readings = {
         tuple(step.event for step in _steps(assignment) if step.variable in variables)
@@ -641,11 +644,11 @@ def _aggregate(function: str, known: Sequence[Any]) -> Any:
 
 
 def _spread(function: str, deviations: Sequence[Fraction]) -> Any:
-    """Return a variance or its root, of the values' deviations from their average."""
-    under = len(deviations) - (function in {"VARIANCE", "STDDEV"})
-    if under == 0:
+    """Return a variance or standard deviation, given the deviations of values from their mean."""
+    divisor = len(deviations) - (function in {"VARIANCE", "STDDEV"})
+    if divisor == 0:
         return None
-    variance = sum((one**2 for one in deviations), Fraction(0)) / under
+    variance = sum((deviation**2 for deviation in deviations), Fraction(0)) / divisor
     return variance if function in {"VARIANCE", "VAR_POP"} else root(variance)
 
 

@@ -32,7 +32,7 @@ def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") 
 
 
 def predicates_on(type_name: str) -> tuple[frozenset[Expression], ...]:
-    """The predicates on a variable: none, low, high, both, null or contradictory ones."""
+    """Return choices of predicates on a variable: none, low, high, both, null, contradictory."""
     low, high = compare(type_name, Operator.LT, 4), compare(type_name, Operator.GT, 2)
     null = IsNull(Attribute(type_name, "v"))
     return tuple(map(frozenset, ([], [low], [high], [low, high], [null], [low, null])))
@@ -40,13 +40,13 @@ def predicates_on(type_name: str) -> tuple[frozenset[Expression], ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A pattern and the predicate on each of its variables."""
+    """A pattern and the predicates on each of its variables."""
 
     pattern: pt.Pattern
-    asked: Mapping[str, frozenset[Expression]]
+    predicates: Mapping[str, frozenset[Expression]]
 
     def symbol(self, event: pt.Event) -> Symbol:
-        return Symbol(event.type, self.asked[event.variable])
+        return Symbol(event.type, self.predicates[event.variable])
 
     def positions(self) -> Positions:
         return glushkov(self.pattern, self.symbol)
@@ -59,14 +59,14 @@ class Case:
 @st.composite
 def cases(draw: Any, *, nullable: bool = True, predicates: bool = True) -> Case:
     """Draw a pattern over few types, each variable bound once."""
-    asked: dict[str, frozenset[Expression]] = {}
+    by_variable: dict[str, frozenset[Expression]] = {}
     types = draw(st.sampled_from(["A", "AB", "ABC"]))
 
     def event() -> pt.Event:
         name = draw(st.sampled_from(types))
-        variable = f"{name.lower()}{len(asked)}"
+        variable = f"{name.lower()}{len(by_variable)}"
         choices = predicates_on(name) if predicates and name == "A" else (frozenset(),)
-        asked[variable] = draw(st.sampled_from(choices))
+        by_variable[variable] = draw(st.sampled_from(choices))
         return pt.Event(name, variable)
 
     def pattern(depth: int) -> pt.Pattern:
@@ -80,10 +80,10 @@ def cases(draw: Any, *, nullable: bool = True, predicates: bool = True) -> Case:
             return pt.Sequence(parts)
         return pt.Disjunction(parts)
 
-    found = pattern(3)
-    if not nullable and pt.nullable(found):
-        found = pt.Sequence((event(), found))
-    return Case(found, asked)
+    drawn = pattern(3)
+    if not nullable and pt.nullable(drawn):
+        drawn = pt.Sequence((event(), drawn))
+    return Case(drawn, by_variable)
 
 
 @dataclass(frozen=True)
@@ -93,35 +93,34 @@ class Happening:
     type: str
     v: int | None
 
-    def satisfies(self, asked: frozenset[Expression]) -> bool:
-        return all(is_true(predicate, lambda _: self.v) for predicate in asked)
+    def satisfies(self, predicate: Expression) -> bool:
+        return is_true(predicate, lambda _: self.v)
 
 
 def happenings(*automata: Case) -> list[Happening]:
-    """An event of each type, and of A with each value."""
+    """Return an event of each type, and of A one with each value."""
     types = {event.type for case in automata for event in pt.events(case.pattern)}
     return [Happening(t, v) for t in sorted(types) for v in (VALUES if t == "A" else (1,))]
 
 
 def letter(happening: Happening, *automata: Case) -> Letter:
-    """The letter of a concrete event, by evaluating all predicates that are asked of its type."""
-    asked = frozenset(
+    """Return the letter of a concrete event: its type and the true predicates on that type."""
+    predicates = frozenset(
         predicate
         for case in automata
         for event in pt.events(case.pattern)
         if event.type == happening.type
-        for predicate in case.asked[event.variable]
+        for predicate in case.predicates[event.variable]
     )
-    true = frozenset(p for p in asked if happening.satisfies(frozenset({p})))
-    return Letter(happening.type, true)
+    return Letter(happening.type, frozenset(filter(happening.satisfies, predicates)))
 
 
 def alphabet(*automata: Case) -> list[Letter]:
-    return list(dict.fromkeys(letter(found, *automata) for found in happenings(*automata)))
+    return list(dict.fromkeys(letter(event, *automata) for event in happenings(*automata)))
 
 
 def words(letters: list[Letter], longest: int = 6) -> Iterator[Word]:
-    """All words, shortest first, up to a limit."""
+    """Yield all words, shortest first, up to a limit."""
     count = 0
     for length in range(longest + 1):
         count += len(letters) ** length
@@ -131,18 +130,20 @@ def words(letters: list[Letter], longest: int = 6) -> Iterator[Word]:
 
 
 def longest_of(letters: list[Letter]) -> int:
-    """The length up to which `words` gives all words."""
+    """Return the greatest length of which `words` yields all words."""
     return max(len(word) for word in words(letters))
 
 
 def ends(case: Case, node: pt.Pattern, word: Word, starts: frozenset[int]) -> frozenset[int]:
-    """The positions where a part of the pattern may end, from those where it may begin."""
+    """Return the positions where a part of the pattern may end, given those where it may begin."""
     match node:
         case pt.Event(name, variable):
             return frozenset(
                 i + 1
                 for i in starts
-                if i < len(word) and word[i].type == name and case.asked[variable] <= word[i].true
+                if i < len(word)
+                and word[i].type == name
+                and case.predicates[variable] <= word[i].true
             )
         case pt.Sequence(parts):
             for part in parts:
@@ -153,11 +154,11 @@ def ends(case: Case, node: pt.Pattern, word: Word, starts: frozenset[int]) -> fr
         case pt.Kleene(inner, least, most):
             for _ in range(least):
                 starts = ends(case, inner, word, starts)
-            found = starts
+            reached = starts
             for _ in range(len(word) if most is None else most - least):
                 starts = ends(case, inner, word, starts)
-                found |= starts
-            return found
+                reached |= starts
+            return reached
     raise AssertionError(node)
 
 
@@ -166,10 +167,12 @@ def matches(case: Case, word: Word) -> bool:
 
 
 def runs(nfa: Nfa, word: Word) -> list[tuple[int, ...]]:
-    """All accepted runs over a word: the states after each letter."""
-    found: list[tuple[int, ...]] = [()]
-    for one in word:
-        found = [
-            (*run, target) for run in found for target in nfa.successors(run[-1] if run else 0, one)
+    """Return all accepted runs over a word: the states after each letter."""
+    begun: list[tuple[int, ...]] = [()]
+    for symbol in word:
+        begun = [
+            (*run, target)
+            for run in begun
+            for target in nfa.successors(run[-1] if run else 0, symbol)
         ]
-    return [run for run in found if (run[-1] if run else 0) in nfa.accepting]
+    return [run for run in begun if (run[-1] if run else 0) in nfa.accepting]

@@ -1,7 +1,7 @@
-"""Cases drawn by a seed, which is all that Hypothesis draws.
+"""Cases drawn by a pseudo-random generator; Hypothesis draws only its seed.
 
-Hypothesis prefers what is simple and likes to repeat itself: of queries and streams that it draws
-piece by piece, most have one event or no match, and many are alike. By a seed all are different.
+Hypothesis prefers simple and repeated choices: of queries and streams that it draws piece by piece,
+most have one event or no match, and many are equal. Cases of different seeds differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Drawn:
-    """Draws a case; the same one for the same seed."""
+    """Draws a case; equal seeds draw equal cases."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -45,7 +45,7 @@ class Drawn:
         return bool(self._random.integers(2))
 
     def cuts(self, size: int, most: int) -> list[int]:
-        """Draw at most so many places at which a sequence is divided."""
+        """Draw at most `most` places at which a sequence is divided."""
         return [self.number(0, size) for _ in range(self.number(0, most))]
 
 

@@ -1,4 +1,4 @@
-"""Comparing results with those in exact integers, which plain Python computes window by window."""
+"""Compare results in doubles with results in exact integers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def assert_as_exact(
 ) -> None:
     """Run a workload in doubles and in exact integers, and compare the results."""
     options = options or RunOptions()
-    found = run(plan(workload, granularity=granularity), table, options)
+    results = run(plan(workload, granularity=granularity), table, options)
     exact = run(plan(replace(workload, exact=True)), table, options)
     for query in workload:
         name = query.name
-        rows, expected = found[name].to_pylist(), exact[name].to_pylist()
-        places = [column for column in found[name].column_names if column in query.group_by]
+        rows, expected = results[name].to_pylist(), exact[name].to_pylist()
+        places = [column for column in results[name].column_names if column in query.group_by]
         places += ["window_start", "window_end"]
 
         def place(row: dict[str, Any], places: list[str] = places) -> list[tuple[bool, Any]]:

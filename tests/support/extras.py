@@ -15,8 +15,8 @@ SOURCE = Path(__file__).parents[2] / "src"
 def run_without(packages: Sequence[str], code: str, folder: Path) -> str:
     """Run code in a process without some of the installed packages; return its output.
 
-    Packages are found through links in `folder`. Raises AssertionError with its standard error
-    where the process fails.
+    `folder` gets links to the other packages. Raises AssertionError with the standard error if the
+    process fails.
     """
     installed = folder / "site-packages"
     installed.mkdir()

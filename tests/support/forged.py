@@ -28,7 +28,7 @@ class Execution:
 
 
 def resealed(blob: bytes, rest: bytes) -> bytes:
-    """Return a state whose checked part is replaced, with the checksum that is right for it."""
+    """Return a state whose content is replaced, with a correct checksum."""
     return blob[:5] + struct.pack("<I", zlib.crc32(rest)) + rest
 
 
@@ -58,9 +58,9 @@ def executing(blob: bytes) -> Iterator[bytes]:
 
 
 def altered(blob: bytes, seed: int, count: int) -> Iterator[bytes]:
-    """Yield the state with bytes of its content changed, and the checksum that is right then.
+    """Yield the state with changed bytes of its content, and a correct checksum.
 
-    Integers of four and eight bytes that are very large are put in as well.
+    Some bytes become very large integers of four and eight bytes.
     """
     drawn = random.Random(seed)
     (length,) = struct.unpack("<I", blob[HEADER : HEADER + 4])
@@ -79,8 +79,8 @@ def check_forgeries(
 ) -> None:
     """Check that each forged state is refused by StateError, and takes little memory.
 
-    One that is altered, in `count` ways, and has the right checksum may be one of another stream:
-    it is loaded, or refused by StateError.
+    A state that is altered in one of `count` ways and has a correct checksum may be the state of
+    another stream: it is loaded, or refused by StateError.
     """
     load(blob)
     for forged in (*damaged(blob, seed), *executing(blob)):

@@ -1,7 +1,7 @@
 """A slow evaluation of guarded templates: every run is built, every guard is evaluated.
 
-It knows nothing of patterns; what it finds must be what `oracles.reference` finds, which
-knows nothing of templates.
+It does not use patterns, and `oracles.reference`, which finds the same trends, does not use
+templates.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Interpreter:
     def _entered(self, steps: Bound, anchored: dict[str, int], place: int, state: int) -> _Run:
         entered = self._template.states[state]
         is_anchor = entered.variable in self._template.anchors
-        mine = {entered.variable: place} if is_anchor else {}
-        return _Run((*steps, (place, entered.variable)), state, anchored | mine)
+        anchor = {entered.variable: place} if is_anchor else {}
+        return _Run((*steps, (place, entered.variable)), state, anchored | anchor)
 
     def _fits(self, place: int, state: int) -> bool:
         wanted, event = self._template.states[state], self._events[place]
@@ -92,19 +92,17 @@ class Interpreter:
         )
 
     def _related(self, move: Move, run: _Run, place: int) -> bool:
-        asked = [(run.steps[-1][0], condition) for condition in move.conditions]
-        asked += [
+        conditions = [(run.steps[-1][0], condition) for condition in move.conditions]
+        conditions += [
             (run.anchored[anchor], condition)
             for anchor, condition in move.checks
             if anchor in run.anchored
         ]
-        return all(self._holds(condition, earlier, place) for earlier, condition in asked)
+        return all(self._holds(condition, earlier, place) for earlier, condition in conditions)
 
     def _holds(self, condition: Expression, earlier: int, later: int) -> bool:
-        one, other = self._events[earlier], self._events[later]
-        return is_true(
-            condition, lambda read: (one if read.variable == PREVIOUS else other).value(read.name)
-        )
+        events = {True: self._events[earlier], False: self._events[later]}
+        return is_true(condition, lambda read: events[read.variable == PREVIOUS].value(read.name))
 
     def _free(self, ways: Ways, before: int | None, after: int | None) -> bool:
         return any(
@@ -116,9 +114,10 @@ class Interpreter:
             for way in ways
         )
 
-    def _later(self, one: int | None, other: int | None) -> bool:
-        if one is None or other is None:
+    def _later(self, before: int | None, after: int | None) -> bool:
+        """Return whether an event precedes another; None is before or after all events."""
+        if before is None or after is None:
             return True
         if self._ordered:
-            return one < other
-        return self._events[one].time < self._events[other].time
+            return before < after
+        return self._events[before].time < self._events[after].time

@@ -1,4 +1,4 @@
-"""The tests that every way to sum up guarded queries has, with all that queries may ask for."""
+"""Drawn tests of guarded queries with all features, for each way to compute their totals."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Test = Callable[[], None]
 
 
 def drawn_tests(check: Callable[..., Any], is_for: Callable[[Query], bool]) -> tuple[Test, ...]:
-    """Return three drawn tests: of all totals, of one query's, and of windows asked for in turn.
+    """Return three drawn tests: of workloads, of one query, and of windows closed at drawn times.
 
-    `check(query, events, ordered=, cuts=)` compares results with the reference's; `is_for` tells
-    whether it can do so for a query.
+    `check(query, events, ordered=, cuts=)` compares results with the reference's; `is_for` returns
+    whether it supports a query.
     """
 
     @often

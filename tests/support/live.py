@@ -1,4 +1,4 @@
-"""Live runs of drawn workloads: batches, disorder, saved states and buckets drawn at random."""
+"""Live runs of drawn workloads, with drawn batches, disorder, saved states and buckets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def live_pieces(
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the outputs of a live run with drawn batches, buckets and times of saving.
 
-    So is from how many keys on codes are released, which else takes a thousand.
+    The number of keys from which unused codes are released is drawn, too; it is usually a thousand.
     """
     bucket.FEW_KEYS = drawn.one((0, 2, 1 << 10))
     live = workload.live(
@@ -77,7 +77,7 @@ def check_live_is_batch(workload: Workload, table: pa.Table, drawn: Drawn, **opt
 
 
 def by_query(pieces: Pieces) -> dict[str, pa.Table]:
-    """Return the rows of each query that has some."""
+    """Return the rows of each query that has rows."""
     tables: dict[str, list[pa.Table]] = {}
     for name, rows in pieces:
         assert rows.num_rows, name
