@@ -29,7 +29,7 @@ os.environ.setdefault(
 # Cases are the same in every run, unless their number is asked for, as `make fuzz` does.
 EXAMPLES = os.environ.get("ELSINORE_EXAMPLES")
 settings.register_profile(
-    "untimed", deadline=None, max_examples=int(EXAMPLES or 50), derandomize=EXAMPLES is None
+    "untimed", deadline=None, max_examples=int(EXAMPLES or 25), derandomize=EXAMPLES is None
 )
 settings.load_profile("untimed")
 

@@ -93,7 +93,7 @@ def good(n: int) -> bytes:
     return b'{"id": %d, "s": "x%d", "d": %d.5}' % (n, n, n)
 
 
-@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "200")))
+@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")))
 @given(
     records=st.lists(
         st.one_of(st.sampled_from(ODD), st.integers(0, 99).map(good), st.binary(max_size=4)),

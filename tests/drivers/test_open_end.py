@@ -31,7 +31,7 @@ from trends.test_against_reference import compare
 from trends.test_everything import settled
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 TrendCase = tuple[Workload, list[ReferenceEvent]]

@@ -114,7 +114,7 @@ def test_many_conjuncts_are_not_nested() -> None:
 
 @settings(
     suppress_health_check=list(HealthCheck),
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
 )
 @given(queries(), st.data())
 def test_a_text_with_a_character_changed_is_read_or_refused_in_our_own_words(

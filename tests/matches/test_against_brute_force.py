@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from support.drawn import CASES
 from support.matches import check_against_brute_force
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "80"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

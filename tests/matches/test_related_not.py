@@ -31,7 +31,7 @@ from support.matches import (
     units_of,
 )
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "120"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
 PATTERNS = (
     "SEQ(A a, NOT C c, B b)",
     "SEQ(A a, B b, NOT C c)",

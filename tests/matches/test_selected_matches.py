@@ -55,7 +55,7 @@ def with_clauses(drawn: Drawn, text: str) -> str | None:
     return text
 
 
-@settings(max_examples=3 * EXAMPLES, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_matches_are_selected_as_brute_force_selects_them(drawn: Drawn) -> None:
     text = with_clauses(drawn, queries(drawn))

@@ -26,7 +26,7 @@ from support.matches import (
 )
 from support.small_rooms import in_small_rooms
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 
 
 SETTINGS = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))

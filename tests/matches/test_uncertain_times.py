@@ -20,7 +20,7 @@ from support.drawn import CASES, Drawn
 from support.matches import KLEENE, LOCAL, PAIRS, USERS, engine_rows, oracle_rows, parsed, units_of
 from support.small_rooms import in_small_rooms
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 SECOND = 1_000_000
 MOTIFS = ("ABBC", "ABC", "ACB", "AB", "BCB", "ACBC")  # of types: those that patterns ask for
 PATTERNS = (

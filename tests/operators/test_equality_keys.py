@@ -16,7 +16,7 @@ from oracles.reference import ReferenceEvent, reference
 from support.drawn import CASES, Drawn
 from support.matches import oracle_rows, streams
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 SETTINGS = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 PARTS = (
     ("A a", "B b"),

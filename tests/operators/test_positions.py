@@ -33,7 +33,7 @@ from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

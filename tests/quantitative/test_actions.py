@@ -17,7 +17,7 @@ from elsinore.quantitative.stream import MANY_FOR_TABLES, OperationError, Stream
 from oracles.streaming import values_at_prefixes
 from support import quantitative as terms
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "20"))
 A, S = qre.event("A"), qre.event("S")
 
 

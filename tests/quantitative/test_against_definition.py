@@ -11,7 +11,7 @@ from elsinore.quantitative.runnable import Query
 from oracles.streaming import values
 from support.quantitative import cases, queries
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
 
 
 def expected(query: Query, word: list[Any]) -> Any:

@@ -29,7 +29,7 @@ from support import quantitative_numbers as drawn
 from support.quantitative import cases
 from support.quantitative_numbers import added, in_python, table_of, v_of
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 S = drawn.S
 
 

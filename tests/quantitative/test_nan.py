@@ -23,7 +23,7 @@ from quantitative.test_compiled_machines import as_seen, drawn_runs, given_out
 from support.quantitative import cases
 from support.quantitative_numbers import WITH_NAN, queries, table_of
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 S = qre.event("s")
 VALUE = qre.atom(~S, lambda item: item.v)
 FOLDS: dict[str, Callable[[], qre.Fold]] = {

@@ -18,7 +18,7 @@ from elsinore.quantitative.rules import check_contained, check_equivalent
 from oracles.streaming import parser
 from support.quantitative import EVERY, ITEMS, regexes, words
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "20"))
 a, b = qre.event("a"), qre.event("b")
 LONGEST, SHORT = 3, 2
 

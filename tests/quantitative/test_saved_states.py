@@ -44,7 +44,7 @@ from quantitative.test_kind import MODULE, unit_and_batch
 from support.forged import allocating_little, check_forgeries
 
 S = qre.event("s")
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 RAN: list[str] = []  # functions of classes below that were called
 
 
@@ -137,7 +137,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_drawn_values_are_read_as_they_were(value: Any) -> None:
     assert repr(decode(encode(value))) == repr(value)
 

@@ -19,7 +19,7 @@ from elsinore.quantitative.rows import Runs, take
 from elsinore.quantitative.runnable import Query
 from support.quantitative import cases, queries
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 M, S = qre.event("M"), qre.event("s")
 ITEM_COLUMNS = pa.schema([("type", pa.string()), ("v", pa.int64()), ("k", pa.int64())])
 

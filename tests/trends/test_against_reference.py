@@ -28,7 +28,7 @@ from support.trends import column_names, event_streams, table_of, trend_cases, t
 from support.units import UnitInput, unit_inputs
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "30")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 streams = event_streams()

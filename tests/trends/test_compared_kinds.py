@@ -22,7 +22,7 @@ from oracles.reference import ReferenceEvent, reference
 from support.units import unit_inputs
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 KEY = pa.decimal128(38, 0)

@@ -24,7 +24,7 @@ from support.trends import event_streams, table_of
 from trends.test_against_reference import check
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 SIDES = (

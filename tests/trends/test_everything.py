@@ -49,7 +49,7 @@ from support.units import UnitInput, unit_inputs
 from trends.test_against_reference import check
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 ALL = tuple(Feature)

@@ -72,7 +72,7 @@ def ticks(result: pa.Table, unit: str) -> dict[str, tuple[int | None, int | None
     return dict(zip(result.column("g").to_pylist(), zip(*columns, strict=True), strict=True))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     events=st.lists(
         st.tuples(st.sampled_from("ABBB"), st.none() | st.integers(-(10**5), 10**5)), max_size=12

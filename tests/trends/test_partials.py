@@ -21,7 +21,7 @@ FAR = 2**62
 NUMBERS = st.sampled_from((-FAR, -1, 0, 1, 2, 3, FAR))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(NUMBERS, st.integers(-3, 3), st.integers(0, 2)), min_size=2), st.booleans()
 )

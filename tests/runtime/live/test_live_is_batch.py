@@ -17,7 +17,7 @@ from support.live import check_live_is_batch, match_table
 from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
 RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -17,7 +17,7 @@ from support.live import batches_of, comparable, match_table
 from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 Rows = dict[str, Counter[str]]
 

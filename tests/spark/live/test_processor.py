@@ -26,7 +26,7 @@ from support.drawn import CASES, Drawn
 from support.live import LATENESS, assert_same_rows, batches_of, by_query, disordered, setup_for
 from support.trends import Feature, table_of, trend_cases
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "20"))
 RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 

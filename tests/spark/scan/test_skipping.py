@@ -43,7 +43,7 @@ from elsinore.spark.scan.files import FileColumn, Judged, row_groups_in
 from elsinore.spark.scan.selection import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
 
-often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")))
+often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")))
 
 UTC = dt.UTC
 EDGES: dict[pa.DataType, list[Any]] = {

@@ -15,7 +15,7 @@ from elsinore.trends.statistics import SharingStatistics
 from trends.engine.test_bursts import assert_alike, given, inputs, run
 
 SHARED = [Sharing.ALWAYS, Sharing.DYNAMIC]
-SEEDS = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
+SEEDS = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 CONDITIONS = (
     "b[i].v >= b[i-1].v",
     "b[i].v < b[i-1].v",

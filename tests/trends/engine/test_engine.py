@@ -27,7 +27,7 @@ from support.trends import Feature, table_of, trend_cases
 from support.units import unit_inputs
 from trends.test_against_reference import check
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "20"))
 often = settings(
     max_examples=EXAMPLES,
     suppress_health_check=[

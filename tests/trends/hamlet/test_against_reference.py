@@ -23,7 +23,7 @@ from support.trends import ATTRIBUTES, event_streams, table_of, trend_cases
 from trends.test_against_reference import check
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 AGGREGATES = ("COUNT(*)", "COUNT(b)", "SUM(b.v)", "AVG(b.w)", "MIN(b.v)", "MAX(b.w)", "MAX(b.v)")

@@ -25,7 +25,7 @@ from trends.test_against_reference import check
 
 SECOND = 1_000_000
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 WINDOWS = (

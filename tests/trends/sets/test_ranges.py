@@ -18,7 +18,7 @@ from trends.index.test_index import GUARDED, RANGES, SECOND, few_events, ranged
 from trends.sets.test_sets import check, count, results
 
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
