@@ -126,7 +126,7 @@ def test_of_drawn_trend_queries(case: tuple[Workload, list[ReferenceEvent]], dra
     check_changes(pool, table_of(events), drawn, exact=workload.exact)
 
 
-@RELAXED
+@settings(RELAXED, max_examples=EXAMPLES // 2)  # each is planned for several runs
 @given(CASES)
 def test_of_drawn_match_queries(drawn: Drawn) -> None:
     texts = [queries(drawn, f"q{number}") for number in range(3)]
