@@ -129,7 +129,7 @@ def test_nothing_is_computed_of_no_events() -> None:
     [
         ("upper(a.cty) = 'X'", "a has no attribute 'cty'. Did you mean 'city'?"),
         ("soundex(a.city) = 'X'", "The query uses 'SOUNDEX(`city`)', which is not computed in"),
-        ("upper(a.tags) = 'X'", "it is not taken of a list"),
+        ("upper(a.tags) = 'X'", "it does not accept a list"),
         ("concat(a.city, b.city) = 'X'", "this one reads both a and b"),
         ("upper(city) = 'X'", "Whose 'city'?"),
         ("upper('x') = 'X'", "reads no event"),

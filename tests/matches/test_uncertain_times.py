@@ -333,7 +333,7 @@ def test_uncertain_times_of_a_type_of_other_queries_have_no_effect() -> None:
         ({"time_distribution": "v"}, "names a column of int64: give it lists"),
         ({"time_distribution": "w"}, "no column 'w'"),
         ({"time_step": "often"}, "takes a length of time"),
-        ({"time_step": "1 ns"}, "no less than a microsecond"),
+        ({"time_step": "1 ns"}, "the precision of times is a microsecond"),
         ({"time_step": "1 us", "time_interval": ("lo", "lo + 10")}, "10,000,001 possible times"),
         ({"time_granularity": "15 s"}, "Give one of them"),
         ({"order_by": "v"}, "their times are uncertain"),

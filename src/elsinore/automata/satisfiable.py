@@ -166,6 +166,6 @@ def _truths_by_solver(group: Sequence[Expression]) -> tuple[frozenset[Expression
 def _refuse_too_many(count: int, predicates: int) -> None:
     if count > TRUTHS_LIMIT:
         raise QuerySemanticError(
-            f"{predicates} predicates on one event type tell more than {TRUTHS_LIMIT} kinds of "
-            "its events apart. Use fewer different predicates on the type."
+            f"{predicates} predicates on one event type distinguish more than {TRUTHS_LIMIT} "
+            "classes of its events. Use fewer different predicates on the type."
         )

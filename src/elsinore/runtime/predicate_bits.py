@@ -220,7 +220,7 @@ def check_by(by: Sequence[str], schema: Schema) -> None:
 def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:
     """Return the error for a name that `reader` reads and the events do not have."""
     quoted = name.startswith("'")
-    constant = " A type of all events is no column: let predicates be qre.any." if quoted else ""
+    constant = " If all events have one type, use the predicate qre.any." if quoted else ""
     return QuerySemanticError(
         f"{reader}: the events have no attribute '{name}'.{did_you_mean(name, names)} "
         f"Attributes: {', '.join(names)}.{constant}",

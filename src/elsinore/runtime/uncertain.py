@@ -85,7 +85,7 @@ class Length:
         ticks = self.microseconds * scale
         if ticks < 1 or ticks.denominator != 1:
             raise InputError(
-                f"{option(name)}: times are told apart by no less than a "
+                f"{option(name)}: the precision of times is a "
                 f"{'microsecond' if clock.per_microsecond == 1 else 'nanosecond'} here."
             )
         return int(ticks)

@@ -40,7 +40,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
     headers = _header_lines(content)
     if not headers or not headers[0].startswith(b"#separator"):
         raise InputError(
-            f"'{path}' is no log of Zeek, which begins with '#separator'. Name a CSV file .csv, a "
+            f"'{path}' is not a Zeek log, which begins with '#separator'. Name a CSV file .csv, a "
             "JSON file .jsonl."
         )
     said = headers[0].removeprefix(b"#separator").strip()

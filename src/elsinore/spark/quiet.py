@@ -52,7 +52,9 @@ def first_line(error: PySparkException) -> str:
     >>> first_line(PySparkException("\n[PARSE_SYNTAX_ERROR] Syntax error at '+'.\n== SQL =="))
     "[PARSE_SYNTAX_ERROR] Syntax error at '+'."
     """
-    return next((line for line in str(error).splitlines() if line.strip()), "no reason is told.")
+    return next(
+        (line for line in str(error).splitlines() if line.strip()), "no reason was reported."
+    )
 
 
 @contextmanager

@@ -194,7 +194,7 @@ def test_of_names_that_differ_in_case_the_exact_one_is_taken() -> None:
         ("delay IN (SELECT 1)", "Spark computes it"),
         ("UPPR(kind)", r"only Spark has this function \(there is upper\)"),
         ("UPPER(kind, kind)", "it takes 1 argument here. Hand over a Spark DataFrame"),
-        ("UPPER(delay)", "it is not taken of a whole number"),
+        ("UPPER(delay)", "it does not accept a whole number"),
         ("FLOOR(fare, 1)", "Spark computes it"),
         ("TRIM(BOTH 'x' FROM kind)", "Spark computes it"),
         ("kind > 3", "a whole number and text cannot be compared"),
@@ -246,7 +246,7 @@ def test_fields_of_structs_are_read_as_spark_does(text: str, values: list[Any]) 
     ("text", "message"),
     [
         ("s.typ = 'A'", "there is no field 'typ'. Did you mean 'Type'? Fields: Type, in."),
-        ("type.a = 'A'", "what is before '.a' is no struct but of type string"),
+        ("type.a = 'A'", "'type' is of type string, not a struct"),
         ("id.orig = 1", "in backticks: `id.orig`"),
         ("r.type = 'A'", "no column 'r'"),
     ],

@@ -57,7 +57,7 @@ def _comparison(translator: ExpressionTranslator, node: exp.Expression) -> Part:
 
 def _in_list(translator: ExpressionTranslator, node: exp.Expression) -> Part:
     if not node.expressions:
-        raise translator.rejected(node, "only constants and columns are chosen from")
+        raise translator.rejected(node, "IN accepts only constants and columns")
     value, *choices = translator.with_common_type(node, [node.this, *node.expressions])
     listed = ", ".join(choice.text for choice in choices)
     return Part(f"({value.text} IN ({listed}))", "BOOLEAN")
@@ -249,7 +249,7 @@ def _interval_arithmetic(
     is_written = isinstance(number, exp.Literal) and number.this.lstrip("-").isdigit()
     if unit not in _UNITS or not is_written or part.kind not in {DATE, TIME}:
         raise translator.rejected(
-            node, "written intervals of one unit are added to dates and times alone"
+            node, "only interval literals of one unit can be added, and only to dates and times"
         )
     if part.kind is DATE and unit not in _UNITS_OF_DATES:
         raise translator.rejected(node, "cast the date to TIMESTAMP")

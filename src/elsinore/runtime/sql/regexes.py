@@ -161,11 +161,11 @@ def to_re2_replacement(text: str) -> str:
         following = next(signs, "") if sign in "$\\" else ""
         if sign == "$":
             if not (following.isascii() and following.isdigit()):
-                raise JavaOnlyError("'$' in what replaces")
+                raise JavaOnlyError("'$' without the number of a group")
             pieces.append(f"\\{following}")
         elif sign == "\\":
             if not following:
-                raise JavaOnlyError("a backslash at the end of what replaces")
+                raise JavaOnlyError("a backslash at its end")
             pieces.append("\\\\" if following == "\\" else following)
         else:
             pieces.append(sign)

@@ -21,7 +21,7 @@ def _concat(
     for part in map(translator.translate, arguments):
         text = cast(part.text, part.kind, "VARCHAR")
         if text is None:
-            raise translator.rejected(node, f"{part.kind.value} is written as text in another way")
+            raise translator.rejected(node, f"Spark converts {part.kind.value} to text differently")
         texts.append(text)
     return Part(f"({' || '.join(texts)})", "VARCHAR")
 
@@ -66,7 +66,7 @@ def constant_text(
         isinstance(argument, exp.Literal) and argument.is_string
     ):
         return str(argument.this)
-    raise translator.rejected(node, "patterns and formats are written texts here")
+    raise translator.rejected(node, "patterns and formats must be text literals here")
 
 
 def _re2_pattern(
@@ -81,7 +81,9 @@ def _re2_pattern(
     try:
         converted = to_re2(pattern, may_consume_line_end=may_consume_line_end)
     except JavaOnlyError as error:
-        raise translator.rejected(node, f"regular expressions have no {error} here") from None
+        raise translator.rejected(
+            node, f"the regular expression is not supported: {error}"
+        ) from None
     return quoted_text(converted)
 
 
@@ -103,7 +105,7 @@ def _regexp_extract(
     group = 1
     if len(arguments) == 3:
         if not (isinstance(arguments[2], exp.Literal) and arguments[2].is_int):
-            raise translator.rejected(node, "the group is a written number here")
+            raise translator.rejected(node, "the group must be a number literal here")
         group = int(arguments[2].this)
     pattern = _re2_pattern(translator, node, arguments[1], may_consume_line_end=group > 0)
     text = translator.converted(node, "t", arguments[0])
@@ -119,7 +121,7 @@ def _regexp_replace(
     try:
         replacement = to_re2_replacement(constant_text(translator, node, arguments[2]))
     except JavaOnlyError as error:
-        raise translator.rejected(node, f"there is no {error} here") from None
+        raise translator.rejected(node, f"the replacement is not supported: {error}") from None
     text = translator.converted(node, "t", arguments[0])
     return translator.typed_by_duckdb(
         f"regexp_replace({text}, {pattern}, {quoted_text(replacement)}, 'g')", node
@@ -134,7 +136,7 @@ def _split(
     pattern = _re2_pattern(translator, node, arguments[1], may_consume_line_end=False)
     text = translator.converted(node, "t", arguments[0])
     if matches_empty_text(pattern):
-        raise translator.rejected(node, "the pattern matches a text of no length")
+        raise translator.rejected(node, "the pattern matches the empty text")
     return translator.typed_by_duckdb(f"string_split_regex({text}, {pattern})", node)
 
 
@@ -143,7 +145,7 @@ def _sha2(
 ) -> Part:
     bits = arguments[1] if len(arguments) == 2 else None
     if not isinstance(bits, exp.Literal) or bits.this not in {"0", "256"}:
-        raise translator.rejected(node, "only 256 bits are computed here")
+        raise translator.rejected(node, "only 256 bits are supported here")
     return Part(f"sha256({translator.converted(node, 't', arguments[0])})", "VARCHAR")
 
 

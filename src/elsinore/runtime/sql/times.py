@@ -27,7 +27,7 @@ def _to_time(target: str, *, null_on_error: bool) -> Function:
         if len(arguments) == 1:
             text = cast(part.text, part.kind, target)
             if text is None or (part.kind in NUMBERS and target == "DATE"):
-                raise translator.rejected(node, f"it is not taken of {part.kind.value}")
+                raise translator.rejected(node, f"it does not accept {part.kind.value}")
             return Part(f"TRY({text})" if null_on_error else text, target)
         text = translator.converted(node, "t", arguments[0])
         form = constant_text(translator, node, arguments[1])
@@ -81,7 +81,7 @@ def _date_format(
         run = len(form[at:]) - len(form[at:].lstrip(sign))
         letters = form[at : at + run]
         if sign.isalpha() and letters not in _FORMATS:
-            raise translator.rejected(node, f"formats have no {letters} here")
+            raise translator.rejected(node, f"formats do not support {letters} here")
         pieces.append(_FORMATS.get(letters, letters.replace("%", "%%")))
         at += run
     time = translator.converted(node, "s", arguments[0])

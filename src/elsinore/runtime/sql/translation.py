@@ -269,7 +269,7 @@ class Translator:
         value = self.translate(node.this)
         text = cast(value.text, value.kind, target)
         if text is None:
-            raise self.rejected(node, f"{value.kind.value} is cast to {target} in another way")
+            raise self.rejected(node, f"Spark casts {value.kind.value} to {target} differently")
         return Part(f"TRY({text})" if isinstance(node, exp.TryCast) else text, target)
 
     def _call(self, node: exp.Expression, name: str, arguments: Sequence[exp.Expression]) -> Part:
@@ -293,7 +293,7 @@ class Translator:
                 return self.typed_by_duckdb(rule.template.format(*texts), node)
         types = ", ".join(part.kind.value for part in translated if part is not None)
         numbers = " or ".join(sorted({count(len(rule.kinds), "argument") for rule in rules}))
-        why = f"it is not taken of {types}" if candidates else f"it takes {numbers} here"
+        why = f"it does not accept {types}" if candidates else f"it takes {numbers} here"
         if any(part is not None and part.kind is Kind.DECIMAL for part in translated):
             why += "; cast the decimal to DOUBLE"
         raise self.rejected(node, why)
@@ -327,7 +327,7 @@ class Translator:
         part = self.translate(operand)
         text = converted_text(kind, part)
         if text is None:
-            raise self.rejected(node, f"it is not taken of {part.kind.value}")
+            raise self.rejected(node, f"it does not accept {part.kind.value}")
         return text
 
     def with_common_type(
@@ -371,14 +371,14 @@ def read_path(table: pa.Table, path: Sequence[str], label: str) -> pa.Array:
         written_path = ".".join(path[:at])
         if not pa.types.is_struct(column.type):
             raise InputError(
-                f"{label} reads '{written_path}', and what is before "
-                f"'.{field}' is no struct but of type {column.type}."
+                f"{label} reads '{written_path}', but '{'.'.join(path[: at - 1])}' is of type "
+                f"{column.type}, not a struct."
             )
         inner = [of_struct.name for of_struct in column.type.fields]
         matching = _matching_names(field, inner)
         if len(matching) != 1:
             raise InputError(
-                f"{label} reads '{written_path}', and there is no field "
+                f"{label} reads '{written_path}', but there is no field "
                 f"'{field}'.{did_you_mean(field, inner)} Fields: {choices_text(inner)}."
             )
         column = plain(pc.struct_field(column, inner.index(matching[0])))

@@ -48,7 +48,7 @@ def combining(
         if share < MOSTLY:
             return (
                 f"the row groups of several tasks overlap in time: {share:.0%} of the events are "
-                "of times of which one task alone has events"
+                "at times at which only one task has events"
             )
     orders = tuple(f"o{n}" for n in range(len(options.order_by)))
     return CombineEvents(
