@@ -13,7 +13,7 @@ from elsinore.cache_folder import FOLDER_VARIABLE
 from elsinore.language import grammar as module
 from elsinore.language.clauses import recipe_for
 from elsinore.language.grammar import grammar
-from elsinore.language.statements import _cuts
+from elsinore.language.statements import _clause_ranges
 
 TEXT = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE A.x < 3 WITHIN 10 minutes"
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def forget() -> None:
     grammar.cache_clear()
     recipe_for.cache_clear()
-    _cuts.cache_clear()
+    _clause_ranges.cache_clear()
 
 
 def kept(folder: Path) -> list[Path]:

@@ -3,11 +3,11 @@ import pytest
 
 from elsinore.errors import InputError
 from elsinore.runtime.rejects import set_aside, unusable_reasons
-from elsinore.runtime.times import to_microseconds, to_ticks
+from elsinore.runtime.times import to_ticks
 
 
 def reasons_of(time, types=None):
-    return unusable_reasons(time, to_microseconds(time)[0], types).to_pylist()
+    return unusable_reasons(time, to_ticks(time)[0], types).to_pylist()
 
 
 def test_text_is_null_or_unparseable():
@@ -52,7 +52,7 @@ def test_usable_events_pass_whole():
 
 def test_unusable_events_are_set_aside_in_order_and_none_is_lost():
     table = pa.table({"time": [1, None, 3, None], "type": ["A", "B", None, "D"]})
-    reasons = unusable_reasons(table["time"], to_microseconds(table["time"])[0], table["type"])
+    reasons = unusable_reasons(table["time"], to_ticks(table["time"])[0], table["type"])
     kept, rejected = set_aside(table, reasons, allowed=True)
     assert kept["type"].to_pylist() == ["A"]
     assert rejected["type"].to_pylist() == ["B", None, "D"]
@@ -67,7 +67,7 @@ def test_a_column_called_reject_reason_is_kept_beside_the_new_one():
 
 def test_without_a_place_for_rejects_the_count_and_the_first_five_are_shown():
     table = pa.table({"time": [1] + [None] * 1200, "type": list(map(str, range(1201)))})
-    reasons = unusable_reasons(table["time"], to_microseconds(table["time"])[0])
+    reasons = unusable_reasons(table["time"], to_ticks(table["time"])[0])
     with pytest.raises(InputError) as caught:
         set_aside(table, reasons, allowed=False)
     lines = str(caught.value).splitlines()
@@ -86,6 +86,6 @@ def test_a_long_row_is_shortened():
 
 def test_times_that_python_does_not_have_are_shown():
     table = pa.table({"time": pa.array([2**61], pa.timestamp("s"))})
-    reasons = unusable_reasons(table["time"], to_microseconds(table["time"])[0])
+    reasons = unusable_reasons(table["time"], to_ticks(table["time"])[0])
     with pytest.raises(InputError, match=f"time out of range.*{2**61}"):
         set_aside(table, reasons, allowed=False)
