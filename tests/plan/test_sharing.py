@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from elsinore.language import parse_query
-from elsinore.model.window import UNITS, Window
+from elsinore.model.window import UNITS, Window, pane_length
 from elsinore.plan.assembly import guarded_template
-from elsinore.plan.panes import pane_length
 
 MINUTE = UNITS["minute"]
 

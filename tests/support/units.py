@@ -20,7 +20,7 @@ from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.keys import encode_keys
 from elsinore.trends.kind import spec_of
-from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
+from elsinore.trends.operators import TrendsOperator, operator_class
 
 SECOND = 1_000_000
 
@@ -67,11 +67,11 @@ class UnitInput:
         self, *, one_slot: bool = False, sharing: Sharing = Sharing.DYNAMIC
     ) -> TrendsOperator:
         """Return a new operator of the unit."""
-        return operator_of(self.unit, one_slot=one_slot, sharing=sharing)
+        return operator_class(self.unit)(self.unit, one_slot=one_slot, sharing=sharing)
 
     def stopped(self, operator: TrendsOperator) -> TrendsOperator:
         """Return an operator that continues from another's saved state."""
-        return load_operator(self.unit, operator.save())
+        return operator_class(self.unit).load(self.unit, operator.save())
 
     def in_pieces(
         self,

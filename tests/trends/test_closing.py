@@ -18,7 +18,7 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends.engine import operator as engine
-from elsinore.trends.operators import operator_of
+from elsinore.trends.operators import operator_class
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
@@ -43,7 +43,7 @@ def in_pieces(
 
     Every other closing is told with the batch before it.
     """
-    operator = operator_of(given_unit.unit, ordered=ordered, sharing=sharing)
+    operator = operator_class(given_unit.unit)(given_unit.unit, ordered=ordered, sharing=sharing)
     totals, begin = [], 0
     for end, closing, stopping in sorted(cuts):
         batch = given_unit.batch.slice(begin, end - begin)

@@ -9,7 +9,7 @@ from elsinore.errors import InputError
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.slots import KeySlots
-from elsinore.trends.operators import load_operator
+from elsinore.trends.operators import operator_class
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
 from trends.test_closing import many_events
@@ -90,7 +90,7 @@ def test_columns_that_are_told_to_have_no_nulls_are_lent_slots_and_saved_too(tex
     for batch, slots in ((given.batch, None), (strict, KeySlots())):
         operator = given.operator()
         taken = [operator.process(batch.slice(0, 170), slots)]
-        operator = load_operator(given.unit, operator.save())
+        operator = operator_class(given.unit).load(given.unit, operator.save())
         taken += [operator.process(batch.slice(170), slots), operator.close()]
         results.append(given.results(taken)["q"])
     assert results[0].num_rows > 0

@@ -18,7 +18,7 @@ from elsinore.model import Workload
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
+from elsinore.trends.operators import TrendsOperator, operator_class
 from oracles.reference import ReferenceEvent
 from support.trends import table_of, trend_workloads
 from support.units import UnitInput, unit_inputs
@@ -129,12 +129,14 @@ def run(
     unit: UnitInput, pieces: Several[int], *, ordered: bool = False, stops: bool = False
 ) -> tuple[dict[str, pa.Table], TrendsOperator]:
     """Run a unit, cut at some rows, always sharing."""
-    operator = operator_of(unit.unit, ordered=ordered, sharing=Sharing.ALWAYS, record=True)
+    operator = operator_class(unit.unit)(
+        unit.unit, ordered=ordered, sharing=Sharing.ALWAYS, record=True
+    )
     totals = []
     for start, end in itertools.pairwise((0, *pieces, len(unit.batch))):
         totals.append(operator.process(unit.batch.slice(start, end - start)))
         if stops:
-            operator = load_operator(unit.unit, operator.save())
+            operator = operator_class(unit.unit).load(unit.unit, operator.save())
     totals.append(operator.close())
     return unit.results(totals), operator
 
@@ -202,7 +204,7 @@ def test_events_that_act_on_nothing_may_be_simultaneous() -> None:
 @pytest.mark.parametrize("pieces", [(), (2,), (1, 2)])
 def test_events_out_of_order_are_told_when_they_come(pieces: tuple[int]) -> None:
     unit = one_unit(PAIR, stream("ABB", [0, 5, 3]))
-    operator = operator_of(unit.unit)
+    operator = operator_class(unit.unit)(unit.unit)
     edges = (0, *pieces)
     for start, end in itertools.pairwise(edges):
         operator.process(unit.batch.slice(start, end - start))

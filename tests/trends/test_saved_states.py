@@ -14,7 +14,7 @@ from elsinore.kernels.saved import unpack
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import TrendUnit
-from elsinore.trends.operators import load_operator, operator_of
+from elsinore.trends.operators import operator_class
 from elsinore.trends.statistics import SAVED_BY
 from support.units import unit_inputs
 
@@ -52,7 +52,7 @@ def save_halves(folder: str) -> None:
     """Work on the first half of the events by each workload, and save the operators."""
     for name, pattern in WORKLOADS.items():
         unit, batch = batch_of(pattern)
-        operator = operator_of(unit)
+        operator = operator_class(unit)(unit)
         operator.process(batch.slice(0, HALF))
         Path(folder, name).write_bytes(operator.save())
 
@@ -67,11 +67,11 @@ def test_a_run_may_go_on_in_a_process_whose_sets_have_another_order(tmp_path: Pa
     subprocess.run([sys.executable, "-c", call], env=environment, check=True)
     for name, pattern in WORKLOADS.items():
         unit, batch = batch_of(pattern)
-        whole = operator_of(unit)
+        whole = operator_class(unit)(unit)
         whole.process(batch)
         expected = whole.close().to_pydict()
         assert expected["query"]
-        operator = load_operator(unit, (tmp_path / name).read_bytes())
+        operator = operator_class(unit).load(unit, (tmp_path / name).read_bytes())
         operator.process(batch.slice(HALF))
         assert operator.close().to_pydict() == expected, name
 
@@ -79,7 +79,7 @@ def test_a_run_may_go_on_in_a_process_whose_sets_have_another_order(tmp_path: Pa
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_states_of_another_form_have_another_number(name: str) -> None:
     unit, batch = batch_of(WORKLOADS[name])
-    operator = operator_of(unit)
+    operator = operator_class(unit)(unit)
     operator.process(batch)
     assert SAVED_BY == FORM
     assert unpack(FORM, unit.fingerprint, operator.save()).keys() >= ARRAYS

@@ -12,7 +12,7 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.operators import TrendsOperator, operator_of
+from elsinore.trends.operators import TrendsOperator, operator_class
 from support.units import SECOND, unit_inputs
 
 NEIGHBOURS = "SEQ({} x, B+ b) WHERE b[i].v > b[i-1].v"
@@ -41,7 +41,7 @@ def counted(text: str, table: pa.Table, *, stops: bool, sharing: Sharing) -> lis
     """Return what the operators of a workload count, stopped after each piece or not at all."""
     found = []
     for unit in unit_inputs(plan(parse_workload(text)), table, exact=text.startswith("EXACT")):
-        operator = operator_of(unit.unit, sharing=sharing, record=True)
+        operator = operator_class(unit.unit)(unit.unit, sharing=sharing, record=True)
         for start in range(0, len(unit.batch), 24):
             operator.process(unit.batch.slice(start, 24))
             operator.close((start + 20) * SECOND)

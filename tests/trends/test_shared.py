@@ -174,6 +174,11 @@ def test_queries_of_one_shape_are_lanes_side_by_side() -> None:
     assert apart(units_of(*summed)) == ()
 
 
+def test_queries_that_share_compared_bursts_are_listed_once() -> None:
+    (found,) = shared_patterns(units_of(rising("q1"), rising("q2", "C")))
+    assert (found.queries, found.how) == (("q1", "q2"), BURSTS)
+
+
 def test_queries_that_are_keyed_otherwise_are_apart() -> None:
     (found,) = apart(units_of(rising("q1"), rising("q2", key="[k] AND ")))
     assert list(found.pairs()) == [("q1", "q2")]

@@ -28,7 +28,7 @@ from elsinore.model import (
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.operators import load_operator, operator_of
+from elsinore.trends.operators import operator_class
 from oracles.reference import ReferenceEvent
 from support.trends import ATTRIBUTES, table_of, trend_workloads
 from support.units import unit_inputs
@@ -184,14 +184,16 @@ def check_modes(
         batch = given_unit.by_key() if one_slot else given_unit.batch
         edges = [0, *(min(cut, len(batch)) for cut in cuts), len(batch)]
         for mode in MODES:
-            operator = operator_of(
+            operator = operator_class(given_unit.unit)(
                 given_unit.unit, one_slot=one_slot, ordered=True, sharing=mode, record=True
             )
             totals = []
             for start, end, stop in zip(edges, edges[1:], stops, strict=False):
                 totals.append(operator.process(batch.slice(start, end - start)))
                 if stop:
-                    operator = load_operator(given_unit.unit, operator.save())
+                    operator = operator_class(given_unit.unit).load(
+                        given_unit.unit, operator.save()
+                    )
                 if early and not one_slot and end < len(events):
                     totals.append(operator.close(events[end].time))
             totals.append(operator.close())

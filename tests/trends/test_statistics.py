@@ -9,7 +9,7 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
-from elsinore.trends.operators import operator_of
+from elsinore.trends.operators import operator_class
 from support.units import UnitInput, unit_inputs
 
 RISING = "QUERY {} RETURN COUNT(*) PATTERN SEQ({} x, B+ b) WHERE b[i].v > b[i-1].v{};"
@@ -55,7 +55,9 @@ def test_classes_are_those_of_events_that_occurred_and_are_taken(kind: str) -> N
 def test_what_was_shared_is_counted_on_after_a_stop() -> None:
     unit = given(SHARED, 40)
     bounds = list(range(0, 40_000_001, 10_000_000))
-    operators = [operator_of(unit.unit, sharing=Sharing.ALWAYS, record=True) for _ in range(2)]
+    operators = [
+        operator_class(unit.unit)(unit.unit, sharing=Sharing.ALWAYS, record=True) for _ in range(2)
+    ]
     for start, bound in enumerate(bounds[1:]):
         for number, one in enumerate(operators):
             one.process(unit.batch.slice(10 * start, 10))

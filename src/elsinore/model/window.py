@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -206,6 +206,23 @@ class Window:
 def overlap_of(window: Window | None) -> int:
     """Return the greatest number of windows that contain the same time; 1 without WITHIN."""
     return 1 if window is None else window.overlap
+
+
+def pane_length(windows: Iterable[Window | None]) -> int | None:
+    """Return the length of a pane: the greatest common divisor of all WITHIN and SLIDE.
+
+    Queries without WITHIN (None) have one window, which cuts nothing. None where all are such.
+
+    >>> pane_length([Window(10, 5), Window(15, 5)])
+    5
+    >>> pane_length([None]) is None
+    True
+    """
+    length = 0
+    for window in windows:
+        if window is not None:
+            length = math.gcd(length, window.pane)
+    return length or None
 
 
 def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:

@@ -1,34 +1,15 @@
-"""Panes: stretches of time that no window's edge cuts (HAMLET, Section 3.1)."""
+"""Whether and how the events of a pane become one action (HAMLET, Section 3.1)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from elsinore.model.window import Window
 from elsinore.plan.merged import Node, ancestors
 from elsinore.plan.paths import Path
 from elsinore.plan.template import START
 from elsinore.plan.trends import TrendUnit
 
 ROW_LIMIT = 48  # of actions: with more they cost more than they save
-
-
-def pane_length(windows: Iterable[Window | None]) -> int | None:
-    """Return the length of a pane: the greatest common divisor of all WITHIN and SLIDE.
-
-    Queries without WITHIN (None) have one window, which cuts nothing. None where all are such.
-
-    >>> pane_length([Window(10, 5), Window(15, 5)])
-    5
-    >>> pane_length([None]) is None
-    True
-    """
-    length = 0
-    for window in windows:
-        if window is not None:
-            length = math.gcd(length, window.pane)
-    return length or None
 
 
 def stays(nodes: Sequence[Node]) -> tuple[bool, ...]:

@@ -66,14 +66,14 @@ class Trends(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator: that of the unit's path."""
-        from elsinore.trends.operators import GivingOut, operator_of  # noqa: PLC0415 - the engine
+        from elsinore.trends.operators import GivingOut, operator_class  # noqa: PLC0415 - the engine
 
         spec, recorder = spec_of(unit), None
         if options.record:
             from elsinore.trends.graphlets.recording import Recorder  # noqa: PLC0415 - for records alone
 
             recorder = Recorder(spec, ordered=options.ordered)
-        inner = operator_of(
+        inner = operator_class(spec)(
             spec,
             one_slot=options.one_slot,
             ordered=options.ordered,
@@ -147,9 +147,9 @@ class Trends(Kind):
 
     def bytes_per_key(self, unit: Unit) -> int:
         """Return how much memory each key takes, beside the events that are kept."""
-        from elsinore.trends.operators import bytes_per_key  # noqa: PLC0415 - the engine
+        from elsinore.trends.operators import operator_class  # noqa: PLC0415 - the engine
 
-        return bytes_per_key(spec_of(unit))
+        return operator_class(spec_of(unit)).bytes_per_key(spec_of(unit))
 
     def runs_in_threads(self, unit: Unit) -> bool:
         """Return whether all work is done in kernels, which let other threads run."""

@@ -13,7 +13,7 @@ from elsinore.errors import StateError
 from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.operators.lending import LendingOperator, slots_from_arrays
 from elsinore.operators.slots import KeySlots, slots_of, with_slots
-from elsinore.plan import Sharing, TrendUnit
+from elsinore.plan import TrendUnit
 from elsinore.trends.engine.operator import EngineOperator
 from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.sets.operator import SetsOperator
@@ -78,43 +78,11 @@ class GivingOut(LendingOperator):
         arrays = unpack(SAVED_BY, unit.fingerprint, blob)
         if "inner" not in arrays:
             raise StateError("The saved state is damaged: it has no operator in it.")
-        inner = load_operator(unit, arrays["inner"].tobytes())
+        inner = operator_class(unit).load(unit, arrays["inner"].tobytes())
         one_slot = bool(arrays["one_slot"][0])
         return cls(inner, one_slot=one_slot, slots=slots_from_arrays(arrays))
 
 
-def _operator_class(unit: TrendUnit) -> type[TrendsOperator]:
+def operator_class(unit: TrendUnit) -> type[TrendsOperator]:
     """Return the class of a unit's operators."""
     return SetsOperator if engine_unit(unit) is None else EngineOperator
-
-
-def operator_of(
-    unit: TrendUnit,
-    *,
-    one_slot: bool = False,
-    ordered: bool = False,
-    sharing: Sharing = Sharing.DYNAMIC,
-    record: bool = False,
-) -> TrendsOperator:
-    """Return a new operator for a unit.
-
-    `one_slot`: keys come one after another, those of a group together, and never again. `ordered`:
-    each event is a moment of its own; else simultaneous events of a key do not precede one another.
-    `record`: each burst and what was decided is kept.
-    """
-    return _operator_class(unit)(
-        unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
-    )
-
-
-def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
-    """Return the operator that `save` made the bytes of.
-
-    Raises StateError where the bytes are damaged or of another version or workload.
-    """
-    return _operator_class(unit).load(unit, blob)
-
-
-def bytes_per_key(unit: TrendUnit) -> int:
-    """Return how much memory each key takes, beside rows of many events."""
-    return 0 if engine_unit(unit) is None else EngineOperator.bytes_per_key(unit)

@@ -18,7 +18,7 @@ from elsinore.datasets.abc import abc
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Sharing
-from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
+from elsinore.trends.operators import TrendsOperator, operator_class
 from elsinore.trends.statistics import SharingStatistics
 from support.trends import SCHEMA
 from support.units import UnitInput, unit_inputs
@@ -64,13 +64,13 @@ def run(
     unit: UnitInput, sharing: Sharing, pieces: int = 1, *, ordered: bool = True
 ) -> tuple[Results, TrendsOperator]:
     """Run a unit in some mode, stopped and started again between the pieces."""
-    operator = operator_of(unit.unit, ordered=ordered, sharing=sharing, record=True)
+    operator = operator_class(unit.unit)(unit.unit, ordered=ordered, sharing=sharing, record=True)
     edges = [round(n * len(unit.batch) / pieces) for n in range(pieces + 1)]
     totals = []
     for start, end in itertools.pairwise(edges):
         totals.append(operator.process(unit.batch.slice(start, end - start)))
         if end < len(unit.batch):
-            operator = load_operator(unit.unit, operator.save())
+            operator = operator_class(unit.unit).load(unit.unit, operator.save())
     totals.append(operator.close())
     return {name: table.to_pylist() for name, table in unit.results(totals).items()}, operator
 
@@ -289,7 +289,9 @@ def test_a_burst_without_an_earlier_event_adds_nothing_when_its_window_closes(
     """
     table = pa.table({"time": [3, 32, 36, 36], "type": list("EBBA"), "v": [0, 12, 3, 0]})
     (unit,) = unit_inputs(plan(parse_workload(text)), table, exact=False)
-    operator = operator_of(unit.unit, sharing=sharing)  # the last B does not precede the A
+    operator = operator_class(unit.unit)(
+        unit.unit, sharing=sharing
+    )  # the last B does not precede the A
     found = unit.results([operator.process(unit.batch), operator.close()])
     assert found["q0"].column("min(b.v)").to_pylist() == [12]
 

@@ -10,7 +10,7 @@ import pytest
 
 from elsinore.plan import Granularity, Sharing
 from elsinore.trends.engine.operator import EngineOperator
-from elsinore.trends.operators import TrendsOperator, operator_of
+from elsinore.trends.operators import TrendsOperator, operator_class
 from elsinore.trends.statistics import SharingStatistics
 from trends.engine.test_bursts import assert_alike, given, inputs, run
 
@@ -156,7 +156,7 @@ def test_where_edges_differ_an_event_is_a_snapshot_by_definition_9() -> None:
     """
     values = [0, 0, 0, 1, 3, 2, 4]
     (unit,) = inputs(text, "AACBBBB", values, granularity=Granularity.FINE)
-    operator = operator_of(unit.unit, sharing=Sharing.ALWAYS)
+    operator = operator_class(unit.unit)(unit.unit, sharing=Sharing.ALWAYS)
     assert isinstance(operator, EngineOperator)
     operator.process(unit.batch)
     program, store = operator._program, operator._store

@@ -11,7 +11,7 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.trends.kind import spec_of
-from elsinore.trends.operators import load_operator, operator_of
+from elsinore.trends.operators import operator_class
 from support.units import assert_close, unit_inputs
 from trends.engine.test_engine import stream, workload_text
 
@@ -25,7 +25,7 @@ def test_a_saved_state_has_no_rows_of_closed_windows() -> None:
     )
     unit = spec_of(plan(parse_workload(text)).units[0])
     codes = {classes.type: classes.offset for classes in unit.classes.types}
-    operator, random = operator_of(unit), np.random.default_rng(1)
+    operator, random = operator_class(unit)(unit), np.random.default_rng(1)
 
     def batch(times: range) -> pa.RecordBatch:
         count = len(times)
@@ -45,7 +45,7 @@ def test_a_saved_state_has_no_rows_of_closed_windows() -> None:
     assert operator.close(150 * SECOND).num_rows == 1
     saved = operator.save()
     assert len(saved) < 3_000
-    assert load_operator(unit, saved).close().equals(operator.close())
+    assert operator_class(unit).load(unit, saved).close().equals(operator.close())
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -186,6 +186,23 @@ def test_queries_that_keep_graphs_of_their_own_say_so() -> None:
         recording(results).graph()
 
 
+def test_pairs_of_trends_are_counted_as_results_are() -> None:
+    events = [{"time": n, "type": name} for n, name in enumerate("ABABCA")]
+    text = (
+        "QUERY q RETURN COUNT(*) PATTERN A+ AND (A | B)+; QUERY other RETURN COUNT(*) PATTERN A+;"
+    )
+    results = Workload.parse(text).run(events, record=True)
+    totals = recording(results).graph().totals
+    assert totals == {name: results[name]["count(*)"][0].as_py() for name in ("q", "other")}
+
+
+def test_a_pattern_of_several_events_that_may_not_follow_has_no_graphlets() -> None:
+    text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+, NOT SEQ(C, D));"
+    events = [{"time": n, "type": name} for n, name in enumerate("ABCD")]
+    with pytest.raises(InputError, match="no graphlets"):
+        recording(Workload.parse(text).run(events, record=True)).graph()
+
+
 def test_what_is_not_shared_says_why() -> None:
     events = {"time": [1, 2, 3, 4], "type": list("ABBB"), "v": [0, 5, 4, 7]}
     query = "QUERY {} RETURN COUNT(*) PATTERN SEQ(A a, B b+){};"

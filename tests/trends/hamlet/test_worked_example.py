@@ -11,7 +11,7 @@ from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.kind import spec_of
-from elsinore.trends.operators import operator_of
+from elsinore.trends.operators import operator_class
 from elsinore.trends.statistics import SharingStatistics
 from oracles.burst import bursts
 from oracles.graphlet import Graphlet, next_opening
@@ -33,7 +33,7 @@ def run_example(
 ) -> tuple[list[int], SharingStatistics]:
     """Return the numbers of trends of both queries, and what became of their only sharing set."""
     (unit,) = unit_inputs(plan(workload), table_of(stream), exact=False)
-    operator = operator_of(unit.unit, sharing=sharing, record=True)
+    operator = operator_class(unit.unit)(unit.unit, sharing=sharing, record=True)
     results = unit.results([operator.process(unit.batch), operator.close()])
     (statistics,) = operator.statistics.sharing
     return [results[name].column("count(*)")[0].as_py() for name in QUERIES], statistics

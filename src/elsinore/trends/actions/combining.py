@@ -14,12 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import numbers_of, to_numpy
-from elsinore.operators.conditions.tables import Columns
 from elsinore.trends.actions.shape import ActionShape, Ints
 from elsinore.trends.engine.constants import FOREVER, NO_SHARING, UNKNOWN
 from elsinore.trends.engine.process import process, store_all_moments
 from elsinore.trends.engine.store import Store
-from elsinore.trends.engine.tables import Batch, Program
+from elsinore.trends.engine.tables import Batch, Program, no_attributes
 from elsinore.trends.values.columns import (
     addend_columns,
     great_addends,
@@ -100,27 +99,20 @@ class Actions:
         A shift is what deviations are from, in all turns: [run, place in `unit.squared`], NaN where
         there is no value. A run's events are in the same windows.
         """
-        unit, builder, rows = self._shape.unit, self._shape.builder, batch.num_rows
-        runs = np.full(rows, -1, np.int64)
+        unit, builder = self._shape.unit, self._shape.builder
+        runs = np.full(batch.num_rows, -1, np.int64)
         if unit.squared:
             for number, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
                 runs[begin:end] = number
         shifts = Shifts(unit)
-        addends, present = np.empty((0, rows)), np.empty((0, rows), np.uint8)
-        if unit.addends:
-            addends, present = addend_columns(unit, batch, runs, shifts, by_epoch=False)
         codes = np.ascontiguousarray(to_numpy(batch.column("class")), dtype=np.int64)
-        columns = {
+        columns = no_attributes() | {
             "times": numbers_of(batch, "time", np.int64),
             "codes": builder.numbers(codes),
-            "addends": addends,
-            "present": present,
-            "has_great": great_addends(addends),
             "ranks": rank_columns(builder.updates.ranks, batch),
-            "orders": np.empty((rows, 0), np.int64),  # nothing is compared
-            "ordered": np.empty((rows, 0), np.uint8),
-            "lows": np.empty((rows, 0), np.int64),
-            "highs": np.empty((rows, 0), np.int64),
-            "values": Columns(np.empty((0, rows)), np.empty((0, rows), np.int64)),
         }
+        if unit.addends:
+            addends, present = addend_columns(unit, batch, runs, shifts, by_epoch=False)
+            has_great = great_addends(addends)
+            columns |= {"addends": addends, "present": present, "has_great": has_great}
         return columns, shifts.of_groups(len(begins))

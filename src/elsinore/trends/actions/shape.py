@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.model.window import last_window
+from elsinore.model.window import last_window, pane_length
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import Signature, ancestors, field_index
-from elsinore.plan.panes import action_rows, pane_length, stays
+from elsinore.plan.panes import action_rows, stays
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.store import bytes_per_slot
 

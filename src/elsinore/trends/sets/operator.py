@@ -56,6 +56,11 @@ class SetsOperator:
         self._classes: set[int] = set()  # of events that occurred
         self._nothing = no_rows(totals_fields(unit, exact=unit.exact))
 
+    @staticmethod
+    def bytes_per_key(unit: TrendUnit) -> int:  # noqa: ARG004
+        """Return how much memory each key takes, beside the events that are kept."""
+        return 0
+
     @property
     def open_group(self) -> int:
         """With `one_slot`, the group of the key that goes on; -1 if there is none yet."""
