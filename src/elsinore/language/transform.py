@@ -1,4 +1,4 @@
-# ruff: noqa: D102, ARG002 - a method is what the rule of its name in grammar.lark makes of its items
+# ruff: noqa: D102, ARG002 - a method converts the items of the rule of its name in grammar.lark
 """Converting parse trees to the model's nodes: one method per rule of the grammar.
 
 Every node gets the span of its text. Errors that the grammar does not cover (inside of `b[...]`,

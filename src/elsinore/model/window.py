@@ -228,7 +228,7 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
 def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
     """Return the least stretch of time, and its origin, whose borders no window crosses.
 
-    Windows that tumble or leave gaps have one together; None where some overlap, or their origins
+    Windows that tumble or leave gaps have one together; None if some overlap, or their origins
     do not fit.
 
     >>> common_borders([Window(10), Window(15)])

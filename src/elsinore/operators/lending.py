@@ -1,4 +1,4 @@
-"""Operators whose keys have slots of arrays while something of them is open."""
+"""Wrapping operators with a row per slot: slots are assigned to keys with open windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsinore.model.window import Window
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.slots import KeySlots
 
-FEW_KEYS = 16  # up to so many keys keep their slots
+FEW_KEYS = 16  # up to so many keys, idle keys are not searched for
 
 
 class SlotOperator(Protocol):
@@ -21,31 +21,31 @@ class SlotOperator(Protocol):
 
     @property
     def open_group(self) -> int:
-        """As of operators."""
+        """The first group that may still have outputs (`Operator.open_group`)."""
 
     def process(
         self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
     ) -> pa.RecordBatch:
-        """Take a batch; return what is final. slots: of keys; None: a key is its own slot."""
+        """Process a batch; return final partial outputs. Without `slots`, a key is its slot."""
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
-        """Return what is final if no event before `until` comes any more."""
+        """Return partial outputs that are final if no event before `until` follows."""
 
     def deadline(self) -> int | None:
-        """As of operators."""
+        """Return the next time at which `close` would return something."""
 
     def forget(self, slots: NDArray[np.int64]) -> None:
-        """Make slots ready for other keys; nothing of their keys is open."""
+        """Reset slots for other keys; their keys have no open windows."""
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the slots that keys have, and the time of each one's last event."""
+        """Return the slots in use, and the time of the last event in each."""
 
 
 class LendingOperator:
-    """An operator by the contract of all kinds that lends slots of an inner one to keys.
+    """An `Operator` that assigns slots of an inner operator to keys.
 
-    A key has a slot while something of it is open, and until twice as many keys have one. Until
-    `close` is first called with a time, a key's code is its slot.
+    A key has a slot while it has open windows; slots of idle keys are released when the number of
+    slots in use has doubled. Until `close` is first called with a time, a key's code is its slot.
     """
 
     def __init__(
@@ -57,27 +57,27 @@ class LendingOperator:
         slots: KeySlots | None = None,
         last_time: int | None = None,
     ) -> None:
-        """Make it for queries with these windows; `last_time`: see `OperatorOptions`."""
+        """Wrap `inner` for queries with these windows; `last_time`: see `OperatorOptions`."""
         self._slotted = inner
         self._windows = windows
         self._distinct = set(windows)
         self._one_slot = one_slot
         self._slots = slots  # None: codes are slots
-        self._until: int | None = None  # windows that end by then are closed
+        self._until: int | None = None  # windows that end at or before it are closed
         self._last_time = last_time
-        self._many = FEW_KEYS  # slots from which on idle keys are looked for
-        self.open_rows = 0  # of windows that are not over at the last time
+        self._many = FEW_KEYS  # slots in use from which idle keys are searched for
+        self.open_rows = 0  # of windows that are open at the last time
 
     @property
     def open_group(self) -> int:
-        """With `one_slot`, the first group of which more totals may be returned."""
+        """The first group that may still have outputs, with `one_slot`."""
         return self._slotted.open_group
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Take a batch; return totals that are final already (with `one_slot`, or `until`)."""
+        """Process a batch; return totals that are already final (with `one_slot`, or `until`)."""
         if until is None:
             return self._filled(self._slotted.process(batch, self._slots))
-        if self._slots is None:  # are lent from now on
+        if self._slots is None:  # from now on, slots are assigned
             return (*self._filled(self._slotted.process(batch)), *self.close(until))
         totals = self._slotted.process(batch, self._slots, until)
         self._forget_some(until)
@@ -92,7 +92,7 @@ class LendingOperator:
         return totals
 
     def _filled(self, totals: pa.RecordBatch) -> tuple[pa.RecordBatch, ...]:
-        """Return totals as no batch or one; of an open stream only those that are final."""
+        """Return totals as at most one batch; for an open stream, only final ones."""
         if totals.num_rows and self._last_time is not None:
             final = final_rows(totals, self._windows, self._last_time)
             self.open_rows += totals.num_rows - final.num_rows
@@ -100,13 +100,13 @@ class LendingOperator:
         return (totals,) if totals.num_rows else ()
 
     def _forget_some(self, until: int) -> None:
-        """Let idle keys give their slots back if many keys have one."""
+        """Release the slots of idle keys if many slots are in use."""
         self._until = until
         if self._slots is not None and self._slots.count >= self._many:
             self._forget_idle()
 
     def _forget_idle(self) -> None:
-        """Let keys of which nothing is open give their slots back."""
+        """Release the slots of keys without open windows."""
         if self._slots is None or self._until is None:
             return
         idle = self._slots.idle(self._until, self._distinct)
@@ -116,7 +116,7 @@ class LendingOperator:
         self._many = max(FEW_KEYS, 2 * self._slots.count)
 
     def _lent_slots(self) -> KeySlots:
-        """Return the slots of keys; as long as none are lent, a key's code is its slot."""
+        """Return the slots of keys; before slots are assigned, a key's code is its slot."""
         if self._slots is not None:
             return self._slots
         codes, last = self._slotted.occupied()
@@ -128,7 +128,7 @@ class LendingOperator:
         return self._slotted.deadline()
 
     def idle_time(self) -> int | None:
-        """Return when the last window of the last event of any key has ended."""
+        """Return the end of the last window with an event of any key."""
         return self._lent_slots().idle_time(self._distinct)
 
     def open_keys(self) -> NDArray[np.int32]:
@@ -139,13 +139,13 @@ class LendingOperator:
         return self._slots.lent.key[self._slots.used]
 
     def saved_slots(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the slots that are lent, for `slots_from_arrays`."""
+        """Return the arrays of assigned slots, for `slots_from_arrays`."""
         self._forget_idle()
         return {} if self._slots is None else self._slots.arrays()
 
 
 def slots_from_arrays(arrays: dict[str, NDArray[Any]]) -> KeySlots | None:
-    """Return the slots that `LendingOperator.saved_slots` returned."""
+    """Return the slots of the arrays from `LendingOperator.saved_slots`."""
     if "slots" not in arrays:
         return None
     return KeySlots.from_arrays(arrays["slots"], arrays["keys"], arrays["last"])

@@ -1,7 +1,7 @@
-"""Merged templates as a Mermaid flowchart, and as an SVG laid out by Graphviz's program dot.
+"""Drawing merged templates as a Mermaid flowchart, or as an SVG by Graphviz's program dot.
 
-Of many types, those in the same place are one box. The package graphviz-pure brings a dot along
-that needs no system library; a `dot` that is installed does as well.
+In graphs with many types, types in the same place share a box. The package graphviz-pure includes a
+dot without system libraries; an installed `dot` works as well.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MOST_NAMES = 3  # names of queries on one arrow; more of them are counted
 MOST_IN_MERMAID = 4
 LONGEST_NAMES = 30  # characters of these names
 LONGEST_TYPE = 40  # characters of a type's name in its box
-WIDER = "\u00a0" * 4  # beside a title: where it is read, its font may be wider than Helvetica
+WIDER = "\u00a0" * 4  # around a title: the font of the reader may be wider than Helvetica
 STYLE = """\
   graph [rankdir=LR, fontname="Helvetica", fontsize=12, nodesep=0.3, ranksep=0.45, pad=0.1]
   node [shape=box, style="rounded,filled", fillcolor="#eef3fb", margin="0.22,0.1",
         fontname="Helvetica", fontsize=12]
   edge [fontname="Helvetica", fontsize=10, arrowsize=0.7]"""
-MOST_BOXES = 24  # of one graph; beyond it types in the same place become one box
-MOST_DRAWN = 60  # boxes of one graph that are drawn at all, those of the most queries
+MOST_BOXES = 24  # of one graph; with more types, those in the same place become one box
+MOST_DRAWN = 60  # drawn boxes of one graph, those of the most queries
 MOST_GRAPHS = 20  # graphs of one picture
 SHOWN_TYPES = 3  # types that a box of several names
 
@@ -34,9 +34,8 @@ SHOWN_TYPES = 3  # types that a box of several names
 def svg(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
     """Return an SVG with a frame for each graph, under its title.
 
-    Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns that
-    several queries have; arrows carry the names of their queries. Raises SetupError where there is
-    no program to lay it out.
+    Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns of
+    several queries; arrows have the names of their queries. Raises SetupError if dot is missing.
     """
     picture = subprocess.run(
         [_program(), "-Tsvg"],
@@ -75,7 +74,7 @@ def dot(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
 
 
 def _program() -> str:
-    # loads what reads mail
+    # this import loads the email package, which is slow
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
 
     try:
@@ -106,7 +105,7 @@ def _short(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as Graphviz takes it literally: its entities and escapes put out of action."""
+    """Return a text as a literal string for Graphviz, with entities and escapes quoted."""
     shown = text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return '"' + shown.replace("\n", " ") + '"'
 
@@ -114,8 +113,8 @@ def _quoted(text: str) -> str:
 def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
     """Return a Mermaid flowchart with a subgraph for each graph, under its title.
 
-    Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns that
-    several queries have.
+    Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns of
+    several queries.
     """
     lines = ["flowchart LR"]
     for number, (title, graph) in enumerate(few_graphs(graphs)):
@@ -148,7 +147,7 @@ def _escaped(text: str) -> str:
 
 
 def few_graphs(graphs: Sequence[tuple[str, TemplateGraph]]) -> list[tuple[str, TemplateGraph]]:
-    """Return the graphs as they are drawn, with titles that say what is left out."""
+    """Return graphs reduced for drawing, with titles that name omitted parts."""
     drawn = []
     for title, graph in graphs[:MOST_GRAPHS]:
         shown = few_boxes(graph)
@@ -194,7 +193,7 @@ def few_boxes(graph: TemplateGraph) -> TemplateGraph:
 
 
 def _between(arrows: Sequence[Arrow], box: Mapping[str, str]) -> tuple[Arrow, ...]:
-    """Return the arrows between boxes that arrows between types make."""
+    """Return the arrows between boxes for arrows between types."""
     joined: dict[tuple[str, str], dict[str, None]] = {}
     for arrow in arrows:
         queries = joined.setdefault((box[arrow.source], box[arrow.target]), {})
@@ -236,7 +235,7 @@ def _joined(
 
 
 def _most_used(graph: TemplateGraph) -> TemplateGraph:
-    """Return the boxes of the most queries, and what is between them."""
+    """Return the boxes of the most queries, and the arrows between them."""
     used = dict.fromkeys(graph.types, 0)
     for arrow in graph.arrows:
         used[arrow.target] += len(arrow.queries)

@@ -256,7 +256,7 @@ def _url(name: str, scheme: str) -> str:
 def _spooled() -> Path:
     """Write the standard input to a temporary file with the suffix of its format; return its path.
 
-    Raise InputError where it is empty.
+    Raise InputError if it is empty.
     """
     stream = sys.stdin.buffer
     first = stream.read(1 << 16)

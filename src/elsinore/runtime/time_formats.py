@@ -18,7 +18,7 @@ from elsinore.runtime.iso8601 import parse_iso8601
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ZONE = r"Z|[+-]\d{2}(?::?\d{2})?"
-_LETTERS = {  # by letter: the part's name, and what it matches by the number of letters
+_LETTERS = {  # by letter: the part's name, and its regular expression by the number of letters
     "y": ("year", {1: r"\d{1,4}", 2: r"\d{2}", 4: r"\d{4}"}),
     "M": ("month", {1: r"\d{1,2}", 2: r"\d{2}", 3: "|".join(MONTHS)}),
     "d": ("day", {1: r"\d{1,2}", 2: r"\d{2}"}),
@@ -87,7 +87,7 @@ def _expression(pattern: str) -> tuple[str, bool]:
     written, short_year = "", False
     names: set[str] = set()
     for number, piece in enumerate(_QUOTED.split(pattern)):
-        if number % 2:  # what is in quotes, with doubled quotes; '' alone is a quote
+        if number % 2:  # quoted text, with doubled quotes; '' alone is a quote
             written += re.escape(piece.replace("''", "'") or "'")
             continue
         for letter, run in groupby(piece):

@@ -45,7 +45,7 @@ class TimeKind:
     """The kind of a time column before its conversion to ticks, `per_microsecond` of them each.
 
     `unit` is that of the timestamps or numbers (s, ms, us, ns; for text and dates us, or ns where
-    ticks are nanoseconds), `zone` the time zone of timestamps, None where they have none.
+    ticks are nanoseconds), `zone` the time zone of timestamps, None if they have none.
 
     >>> TimeKind(form="timestamp", unit="ms", zone="Europe/Berlin").arrow_type
     TimestampType(timestamp[ms, tz=Europe/Berlin])

@@ -33,7 +33,7 @@ from elsinore.spark.workers import shipped
 
 LARGEST_LIMIT = 2**31 - 1  # of Spark's `limit`
 INLINE_BYTES = 1 << 28  # of a pass's results, up to which the driver fetches all at once
-# of a data frame: what computes its rows
+# methods of a data frame that compute rows
 ACTIONS = frozenset(
     ("collect", "count", "first", "head", "take", "tail", "isEmpty", "show", "toArrow", "toPandas")
 )

@@ -96,13 +96,13 @@ class Run:
 
     @property
     def head(self) -> Place | None:
-        """The place of the first event that has not been taken; None where all have."""
+        """The place of the first event that has not been taken; None if all have."""
         if self._ahead is not None:
             return self._ahead.place(0)
         return self.firsts[self._next] if self._next < len(self.firsts) else None
 
     def later(self, block: int) -> Place | None:
-        """Return the place of an event about `block` after the first; None where all are before."""
+        """Return the place of an event about `block` after the first; None if all are before."""
         number, before = self._next, 0
         if self._ahead is not None:
             before = len(self._ahead.key)
@@ -152,7 +152,7 @@ class Runs:
     _file: IO[bytes] | None = None
 
     def add(self, chunks: Iterable[Sorted]) -> None:
-        """Write a run, given as chunks. Raises InputError where the disk is full."""
+        """Write a run, given as chunks. Raises InputError if the disk is full."""
         where = local_directory()
         schema = pa.schema([("group", pa.int32()), ("key", pa.int32()), *self.layout.events])
         places, firsts = [], []

@@ -31,7 +31,7 @@ class Change(Enum):
 
 
 def changes_between(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, Change]:
-    """Return what happens to each query; `before` and `after` map names to what queries mean.
+    """Return the change of each query; `before` and `after` map names to queries' meanings.
 
     >>> changes = changes_between({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "5", "d": "4"})
     >>> [(name, change.name) for name, change in changes.items()]
@@ -58,7 +58,7 @@ class Span:
     stop: int | None = None
 
     def filter(self, table: pa.Table, form: ResultForm) -> pa.Table:
-        """Return the rows of a finished result, times in ticks, whose windows are answered.
+        """Return the rows of a finished result, times in ticks, for the windows of the span.
 
         Rows that are not of windows (`window_start`) are answered all.
         """

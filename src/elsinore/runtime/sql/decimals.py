@@ -57,7 +57,7 @@ def digits_of_number(text: str) -> Digits:
 def digits_of(node: exp.Expression, part: Part) -> Digits | None:
     """Return the precision and scale that Spark derives for an operand.
 
-    Returns None where Spark's may differ from DuckDB's, as for COALESCE or CASE.
+    Returns None if Spark's may differ from DuckDB's, as for COALESCE or CASE.
     """
     inner = node.unnest()
     number = inner.this if isinstance(inner, exp.Neg) else inner

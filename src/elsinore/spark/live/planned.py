@@ -66,7 +66,7 @@ def planned_stream(
 
 
 def _session(source: Any, spark: SparkSession | None) -> SparkSession:
-    """Return the session that runs a stream. Raises InputError where there is none."""
+    """Return the session that runs a stream. Raises InputError if there is none."""
     if not hasattr(source, "open"):
         raise InputError(
             f"stream() reads a streaming DataFrame, a folder or kafka:TOPIC@HOST:PORT, and this is "

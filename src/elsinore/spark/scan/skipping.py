@@ -165,7 +165,7 @@ def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
         case Not(operand):
             return Negated(_condition(operand, names))
         case _ if any(read.name not in names for read in attributes(expression)):
-            return Unknown()  # what SQL computes
+            return Unknown()  # computed by SQL
         case IsNull(Attribute(_, str(name))):
             return Missing(names[name])
         case Attribute(_, str(name)):
