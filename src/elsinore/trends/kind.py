@@ -20,6 +20,7 @@ from elsinore.operators import (
     ResultForm,
     Sample,
 )
+from elsinore.operators.kind import QUERY
 from elsinore.operators.open_end import windows_at
 from elsinore.operators.panes import Panes
 from elsinore.plan import (
@@ -122,9 +123,7 @@ class Trends(Kind):
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
         """Return a query's result from its totals."""
-        from elsinore.trends.results import result_table  # noqa: PLC0415 - the engine
-
-        return result_table(unit, spec_of(unit), query, partials, groups, types)
+        return self.finish_family(unit, [query], partials, groups, types).drop_columns([QUERY])
 
     def families(self, unit: Unit) -> Sequence[Sequence[int]]:
         """Return the queries whose results differ in their rows alone, in lists."""

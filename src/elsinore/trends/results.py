@@ -56,24 +56,6 @@ def families(spec: TrendUnit) -> list[list[int]]:
     return list(alike.values())
 
 
-def result_table(
-    unit: Unit,
-    spec: TrendUnit,
-    number: int,
-    totals: pa.Table,
-    groups: Sequence[pa.Array],
-    types: Mapping[str, pa.DataType],
-) -> pa.Table:
-    """Return a query's result: group attributes, window, aggregates.
-
-    `totals` are what the unit's operators gave out for the query, in any order and pieces; `groups`
-    the values of the unit's grouping attributes by group code; `types` the types of the attributes.
-    Bounds of windows are int64 as times are, null without WITHIN. Rows are in the order of group
-    codes and windows.
-    """
-    return family_table(unit, spec, [number], totals, groups, types).drop_columns([QUERY])
-
-
 def family_table(
     unit: Unit,
     spec: TrendUnit,
@@ -82,9 +64,12 @@ def family_table(
     groups: Sequence[pa.Array],
     types: Mapping[str, pa.DataType],
 ) -> pa.Table:
-    """Return the results of queries of one family, as `result_table` does, in order of queries.
+    """Return the results of queries of one family: their places, groups, windows and aggregates.
 
-    Totals of others, before the first of them or behind the last, are left out.
+    `totals` are what the unit's operators gave out, in any order and pieces, of these queries or
+    also of others before the first or behind the last of them; `groups` the values of the unit's
+    grouping attributes by group code; `types` the types of the attributes. Bounds of windows are
+    int64 as times are, null without WITHIN. Rows are in the order of queries, groups and windows.
     """
     groups, totals = _ranked(groups, totals)
     totals = merge(spec, totals, family).combine_chunks()
@@ -137,7 +122,7 @@ def result_form(
     ):
         totals = no_table(totals_fields(spec, exact=spec.exact))
         groups = [pa.nulls(0, kind) for kind in group_types]
-        schema = result_table(unit, spec, number, totals, groups, types).schema
+        schema = family_table(unit, spec, [number], totals, groups, types).schema.remove(0)
     else:
         kinds = dict(zip(unit.group_by, group_types, strict=True))
         fields = {group_column(query, name): kinds[name] for name in query.group_by}

@@ -22,13 +22,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from elsinore.automata.positions import Ways
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import attributes
 from elsinore.model.kinds import Strategy
 from elsinore.trends.sets.runs import Automaton, Event, Gap, Run
-from elsinore.trends.sets.sums import NONE, Sums, Values, exact_pairs
+from elsinore.trends.sets.sums import NONE, RECENT, Sums, Values, exact_pairs
 
 BEFORE_ALL = -1  # before the first moment
 
@@ -78,8 +79,10 @@ class WindowEvents:
         self.moments = moments
         self._codes = codes
         self._values = values
-        self._present = -1  # the row of the event that conditions were last looked at for
-        self._passed: dict[tuple[int, int], bool] = {}  # for it: whether they hold, by earlier row
+        # (condition, earlier row, later row) -> whether it holds; all runs ask for the same ones
+        self.holds = lru_cache(RECENT)(
+            lambda condition, *rows: values.holds(automaton.conditions[condition], *rows)
+        )
         # When the latest match of a negative begins that has ended before a moment: if any match
         # lies between two events, this one does. Those that are related have no such matches.
         self._latest: dict[int, Sequence[int]] = {}
@@ -115,11 +118,11 @@ class WindowEvents:
         runs = []
         for step in self.automaton.steps[run.state]:
             if step.target not in event.states or not all(
-                self._passes(condition, last.row, event.row) for condition in step.conditions
+                self.holds(condition, last.row, event.row) for condition in step.conditions
             ):
                 continue
             anchored = ((run.bound[anchor], condition) for anchor, condition in step.checks)
-            if any(row is not None and not self._passes(c, row, event.row) for row, c in anchored):
+            if any(row is not None and not self.holds(c, row, event.row) for row, c in anchored):
                 continue
             around = (run.state, last.row), (step.target, event.row)
             gap = Gap(last.moment, event.moment, around)
@@ -136,18 +139,6 @@ class WindowEvents:
         return frozenset(
             end.side for end in self.automaton.ends[run.state] if self._is_free(end.ways, gap)
         )
-
-    def holds(self, condition: int, earlier: int, later: int) -> bool:
-        """Return whether a condition holds between the events of two rows."""
-        return self._values.holds(self.automaton.conditions[condition], earlier, later)
-
-    def _passes(self, condition: int, earlier: int, later: int) -> bool:
-        """Return the same, looking at each earlier event once for a later one."""
-        if later != self._present:
-            self._present, self._passed = later, {}
-        if (condition, earlier) not in self._passed:
-            self._passed[condition, earlier] = self.holds(condition, earlier, later)
-        return self._passed[condition, earlier]
 
     def _is_free(self, ways: Ways, gap: Gap) -> bool:
         """Return whether in some way no negative match lies strictly within a gap."""
