@@ -79,6 +79,17 @@ class Module:
         return {name: text for name, text in declared if name not in names} | names
 
     @property
+    def inlined(self) -> list[ast.FunctionDef]:
+        """The functions that compiled modules import and whose calls C replaces by their bodies."""
+        functions = (s for s in self.statements if _is_quick(s) and s.name in self.exported)
+        return [s for s in functions if "cython.inline" in _decorators(s)]
+
+    def lines_of(self, function: ast.FunctionDef) -> tuple[int, int]:
+        """Return where a function begins, with its decorators, and ends."""
+        first = min(decorator.lineno for decorator in function.decorator_list)
+        return first - 1, function.end_lineno or function.lineno
+
+    @property
     def imports(self) -> list[ast.ImportFrom]:
         """The imports from modules of the package, and from `math`."""
         imports = (s for s in self.statements if isinstance(s, ast.ImportFrom))
@@ -101,6 +112,9 @@ def write_sources(root: Path, names: list[str], target: Path) -> None:
         for source, imported in CIMPORT.findall(module.by_hand):
             modules.setdefault(source, Module(root, source))
             modules[source].exported |= set(imported.split(", "))
+    for module in modules.values():
+        for function in module.inlined:
+            module.exported |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     written = set()
     for name, module in modules.items():
         copy = target / module.path.relative_to(root)
@@ -151,6 +165,9 @@ def _with_c_imports(module: Module, modules: dict[str, Module]) -> str:
             first = min(decorator.lineno for decorator in function.decorator_list) - 1
             assert lines[first - 2 : first] == ["", ""], f"{module.path}:{first + 1}"
             lines[first - 2 : first] = MEANT_BY_QUICK
+    for function in module.inlined:
+        begin, end = module.lines_of(function)
+        lines[begin - 2 : end] = [""] * (end - begin + 2)
     for statement in module.imports:
         source, end = statement.module or "", statement.end_lineno or statement.lineno
         is_math = source == "math"
@@ -175,6 +192,11 @@ def _declared_text(module: Module, modules: dict[str, Module]) -> str:
     if not texts and not module.by_hand:
         return ""
     functions = "\n".join(text for text in texts if "(" in text)
+    for function in module.inlined:
+        head, body = _function(function), module.text.split("\n")
+        lines = body[function.body[0].lineno - 1 : function.end_lineno]
+        inline = "\n".join([head.replace("cdef ", "cdef inline ", 1) + ":", *lines])
+        functions = functions.replace(head, "", 1) + "\n" + inline
     others = [text for text in texts if "(" not in text]
     imports = [
         f"from {statement.module} cimport {alias.name}"
@@ -184,7 +206,11 @@ def _declared_text(module: Module, modules: dict[str, Module]) -> str:
         if alias.name in modules[statement.module].declared
         and re.search(rf"\b{alias.name}\b", functions)
     ]
-    return "\n".join(text for text in (*imports, *others, module.by_hand, functions) if text) + "\n"
+    if module.inlined:
+        imports.append("cimport cython")
+    directives = re.findall(r"^# cython: .*", module.text)
+    parts = (*directives, *imports, *others, module.by_hand, functions)
+    return "\n".join(text for text in parts if text) + "\n"
 
 
 def _is_needed(module: Module, name: str) -> bool:

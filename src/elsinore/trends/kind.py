@@ -40,7 +40,7 @@ from elsinore.plan.explain import (
     unit_lines,
 )
 from elsinore.plan.panes import can_combine
-from elsinore.trends.engine.units import engine_unit
+from elsinore.trends.engine.program import engine_unit
 from elsinore.trends.statistics import TrendStatistics
 
 if TYPE_CHECKING:

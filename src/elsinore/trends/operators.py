@@ -15,7 +15,7 @@ from elsinore.operators.lending import LendingOperator, slots_from_arrays
 from elsinore.operators.slots import KeySlots, slots_of, with_slots
 from elsinore.plan import TrendUnit
 from elsinore.trends.engine.operator import EngineOperator
-from elsinore.trends.engine.units import engine_unit
+from elsinore.trends.engine.program import engine_unit
 from elsinore.trends.sets.operator import SetsOperator
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 

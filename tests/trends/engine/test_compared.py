@@ -164,7 +164,8 @@ def test_where_edges_differ_an_event_is_a_snapshot_by_definition_9() -> None:
     reader = np.asarray(program.readers)[shared["readers"]]
     leaf = np.asarray(store.leaves)[0, np.asarray(program.blocks)[reader["block"]]["rows"]]
     rows = range(leaf["begin"], leaf["begin"] + leaf["count"] + leaf["arriving"])
-    forms = [np.asarray(store.row_cells)[row, : store.row_columns[row]].tolist() for row in rows]
+    cells = np.asarray(store.rows.cells)
+    forms = [cells[row, : store.row_columns[row]].tolist() for row in rows]
     assert forms == [[1.0], [2.0], [0.0, 1.0], [4.0, 1.0]]
     values = np.asarray(store.snapshots)[0][: 2 * shared["cells"]].reshape(2, -1)
     assert [sorted(one[:-1].tolist(), reverse=True) for one in values] == [[2.0, 1.0], [8.0, 2.0]]

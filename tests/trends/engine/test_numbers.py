@@ -55,11 +55,12 @@ def test_sums_are_rounded_sums(left: Any, right: Any) -> None:
 @given(st.lists(st.tuples(normal_numbers, normal_numbers), min_size=1, max_size=5))
 def test_lanes_are_added_like_single_numbers(pairs: list[tuple[Any, Any]]) -> None:
     lefts, rights = (np.array([pair[side] for pair in pairs]).T for side in (0, 1))
-    (cells, cell_powers), (others, other_powers) = lefts[:, None], rights[:, None]
-    numbers.add_lanes(cells, cell_powers, 0, 0, others, other_powers, 0, 0, 0, len(pairs))
+    to, source = numbers.Lanes(1, len(pairs)), numbers.Lanes(1, len(pairs))
+    (to.cells, to.powers), (source.cells, source.powers) = lefts[:, None], rights[:, None]
+    numbers.add_lanes(to, 0, 0, source, 0, 0, 0, len(pairs))
     for lane, (left, right) in enumerate(pairs):
         size = abs(exact(*left)) + abs(exact(*right))
-        found = exact(cells[0, lane], cell_powers[0, lane])
+        found = exact(to.cells[0, lane], to.powers[0, lane])
         assert_near(found, exact(*left) + exact(*right), size)
 
 

@@ -58,7 +58,7 @@ class Actions:
         store = Store(builder.shape(0), self._ordered, one_slot=False, mode=NO_SHARING)
         store.grow_slots(count)
         store.per_slot["slots"]["key"], store.per_slot["slots"]["edge"] = 0, FOREVER
-        store.per_slot["cells"][:, shape.places.ones] = 1.0
+        store.per_slot["stored.cells"][:, shape.places.ones] = 1.0
         event, end = int(begins.min()), int(ends.max())
         lengths = ends - begins
         before = lengths.cumsum() - lengths
@@ -77,17 +77,17 @@ class Actions:
             program = self._tables(store)
         store_all_moments(program, store)
         numbers = shape.places.numbers
-        mantissas = store.per_slot["cells"][:count, numbers]
+        mantissas = store.per_slot["stored.cells"][:count, numbers]
         actions["mantissas"], actions["powers"] = mantissas, 0
         is_finite = np.isfinite(mantissas)
-        powers = store.per_slot["powers"][:count, numbers]
+        powers = store.per_slot["stored.powers"][:count, numbers]
         np.copyto(actions["powers"], powers, where=is_finite, casting="unsafe")
-        actions["ranks"] = store.per_slot["extremes"][:count, shape.places.extremes]
+        actions["ranks"] = store.per_slot["stored.extremes"][:count, shape.places.extremes]
 
     def _tables(self, store: Store) -> Program:
         """Return the tables with the classes that were added since."""
         program = self._shape.builder.tables()
-        store.have_reads(max(1, self._shape.builder.most_reads))
+        store.have_reads(self._shape.builder.most_reads)
         store.have_classes(len(program.classes))
         return program
 

@@ -2,7 +2,7 @@
 
 A comparison of two neighbours (`b[i].v >= b[i-1].v - 5`) is, for the later event, a range of the
 earlier events' values. Values are compared as 64-bit integers in their order
-(`elsinore.trends.engine.codes`), which do not depend on other events.
+(`elsinore.trends.engine.values`), which do not depend on other events.
 """
 
 from __future__ import annotations
@@ -23,25 +23,23 @@ from elsinore.model.expression import Attribute, Binary, Duration, Expression, O
 from elsinore.operators.ranks import rank_doubles, turned
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import Cut
-from elsinore.trends.engine.codes import (
+from elsinore.trends.engine.values import (
     NANOSECONDS,
+    SMALL,
     STEADY,
     Order,
-    order_of,
-    steady_codes,
-    with_nan,
-)
-from elsinore.trends.engine.values import (
-    SMALL,
     Values,
     added,
     are_small,
     as_codes,
     compared,
     kind_of,
+    order_of,
     plain_column,
     plain_type,
+    steady_codes,
     values_of,
+    with_nan,
 )
 from elsinore.trends.values import Ints
 

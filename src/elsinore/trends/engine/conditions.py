@@ -30,12 +30,11 @@ from elsinore.operators.conditions.orders import NULL, Order
 from elsinore.operators.conditions.ranked import Ints, OrderCodes, replaced
 from elsinore.operators.conditions.tables import Columns, Conditions
 from elsinore.plan.between import ANCHOR, CURRENT
-from elsinore.trends.engine.codes import Order as Codes
-from elsinore.trends.engine.codes import order_of, steady_codes, with_nan
 from elsinore.trends.engine.runs import renumber_orders
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
-from elsinore.trends.engine.values import plain_column, plain_type
+from elsinore.trends.engine.values import Order as Codes
+from elsinore.trends.engine.values import order_of, plain_column, plain_type, steady_codes, with_nan
 
 _ORDERS = {
     Codes.WHOLE: Order.WHOLE,
@@ -48,6 +47,7 @@ _ORDERS = {
     Codes.NONE: Order.NONE,
 }
 _TEXTS, _NUMBERS = 0, 1  # what goes by rank
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (str, int, float, Decimal)}
 FEW = 1024  # ranked values of which none is forgotten
 
 
@@ -288,13 +288,16 @@ class ConditionColumns:
     def save(self) -> str:
         """Return the values with codes as a text."""
         return json.dumps(
-            [[(_written(value), code) for value, code in v.items()] for v in self.values]
+            [
+                [(type(value).__name__, str(value), code) for value, code in each.items()]
+                for each in self.values
+            ]
         )
 
     def load(self, text: str) -> None:
         """Take up what `save` returned."""
         for values, items in zip(self.values, json.loads(text), strict=True):
-            values.restore((_read(value), code) for value, code in items)
+            values.restore((_KINDS[kind](value), code) for kind, value, code in items)
         self._put_constants()
 
     def check(self) -> None:
@@ -313,27 +316,6 @@ def _encoded(values: OrderCodes, column: pa.DictionaryArray) -> Ints:
     places = to_numpy(column.indices.fill_null(len(codes) - 1))
     chosen: Ints = codes[places]
     return chosen
-
-
-def _written(value: str | float | Decimal) -> str | list[str]:
-    """Return a value as JSON has it."""
-    match value:
-        case str():
-            return value
-        case float():
-            return ["double", value.hex()]
-    return ["decimal" if isinstance(value, Decimal) else "whole", str(value)]
-
-
-def _read(written: str | list[str]) -> str | int | float | Decimal:
-    match written:
-        case ["double", str(text)]:
-            return float.fromhex(text)
-        case ["decimal", str(text)]:
-            return Decimal(text)
-        case ["whole", str(text)]:
-            return int(text)
-    return str(written)
 
 
 def _without_nan(column: pa.Array) -> pa.Array:

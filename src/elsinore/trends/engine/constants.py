@@ -30,5 +30,4 @@ LEAF_ROWS = 16  # rows of events in the smallest piece of memory
 LEVELS = 27  # of runs: 2**31 rows of events
 
 FORMS = 128  # earlier bursts that are kept per sharing set at most
-STORED, ARRIVING = 0, 1  # effects of earlier timestamps, and of the latest one
 NO_SHARING, DYNAMIC, ALWAYS = 0, 1, 2  # modes of sharing

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Numbers beyond a double's range: a mantissa and a power of 2**512.
 
 A number is `mantissa * 2**(512 * power)`. In its normal form the mantissa is below 2**512, and with
@@ -7,7 +8,8 @@ doubles, and counts are exact up to 2**53. Infinities and NaN have the power `BE
 Lanes of numbers are added without branches, so that the processor adds several at once.
 
 A key whose numbers are all below 2**512 has no powers to look at: its slot is not `scaled`, and its
-lanes are added as plain doubles. Its first number that passes the limit makes it `scaled`.
+lanes are added as plain doubles. Its first number that passes the limit makes it `scaled`
+(`elsinore.trends.engine.rows`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 from math import fabs
 
 import cython
+import numpy as np
 
 from elsinore.trends.engine.constants import DOWN, LIMIT, Index, Number
 
@@ -22,6 +25,19 @@ INFINITY = cython.declare(cython.double, float("inf"))
 GREAT = cython.declare(cython.double, 2.0**256)  # the mantissa of a factor is below it
 SMALL = cython.declare(cython.double, 2.0**-256)
 BEYOND = cython.declare(cython.double, 2.0**28)  # the power of infinities and NaN
+
+
+@cython.cclass
+class Lanes:
+    """Rows of lanes: the numbers of sums, and extremes as ranks.
+
+    cells, powers: [row, lane] mantissas and powers. extremes: [row, lane].
+    """
+
+    def __init__(self, rows: int, lanes: int, extremes: int = 0) -> None:
+        self.cells = np.zeros((rows, lanes))
+        self.powers = np.zeros((rows, lanes))
+        self.extremes = np.zeros((rows, extremes), np.int64)
 
 
 @cython.nogil
@@ -151,83 +167,141 @@ def settled(total: cython.double, top: cython.double) -> cython.double:
     return total * scale
 
 
+@cython.inline
 @cython.nogil
-def add_lanes(
-    cells: cython.double[:, ::1],
-    powers: cython.double[:, ::1],
+def add(
+    to: Lanes,
     at: Index,
     first: Index,
-    others: cython.double[:, ::1],
-    other_powers: cython.double[:, ::1],
+    source: Lanes,
+    row: Index,
+    begin: Index,
+    lanes: Index,
+    scaled: Index,
+) -> cython.void:
+    """Add lanes of a row of numbers to lanes of another one; scaled: whether they have powers."""
+    if scaled:
+        add_lanes(to, at, first, source, row, begin, 0, lanes)
+        return
+    for lane in range(lanes):
+        to.cells[at, first + lane] += source.cells[row, begin + lane]
+
+
+@cython.nogil
+def add_lanes(
+    to: Lanes,
+    at: Index,
+    first: Index,
+    source: Lanes,
     row: Index,
     begin: Index,
     period: Index,
     lanes: Index,
 ) -> cython.void:
-    """Add lanes of a row of numbers to lanes of another; `period`: so many are repeated, if not 0.
+    """Add lanes that have powers to others; period: so many are repeated, if not 0.
 
     All numbers are in their normal form.
     """
-    lane: Index
-    top: cython.double
-    total: cython.double
-    if period == 0:
-        for lane in range(lanes):
-            top = max(powers[at, first + lane], other_powers[row, begin + lane])
-            total = lowered(cells[at, first + lane], powers[at, first + lane], top) + lowered(
-                others[row, begin + lane], other_powers[row, begin + lane], top
-            )
-            cells[at, first + lane] = settled(total, top)
-            powers[at, first + lane] = settled_power(total, top)
-        return
     for lane in range(lanes):
-        cell: Index = begin + lane % period
-        top = max(powers[at, first + lane], other_powers[row, cell])
-        total = lowered(cells[at, first + lane], powers[at, first + lane], top) + lowered(
-            others[row, cell], other_powers[row, cell], top
-        )
-        cells[at, first + lane] = settled(total, top)
-        powers[at, first + lane] = settled_power(total, top)
+        cell: Index = begin + (lane if period == 0 else lane % period)
+        top: cython.double = max(to.powers[at, first + lane], source.powers[row, cell])
+        total: cython.double = lowered(to.cells[at, first + lane], to.powers[at, first + lane], top)
+        total += lowered(source.cells[row, cell], source.powers[row, cell], top)
+        to.cells[at, first + lane] = settled(total, top)
+        to.powers[at, first + lane] = settled_power(total, top)
 
 
 @cython.nogil
 def add_multiples(
-    cells: cython.double[:, ::1],
-    powers: cython.double[:, ::1],
+    to: Lanes,
     at: Index,
     first: Index,
-    others: cython.double[:, ::1],
-    other_powers: cython.double[:, ::1],
+    source: Lanes,
     row: Index,
-    factors: cython.double[::1],
-    factor_powers: cython.double[::1],
+    factors: Lanes,
+    by: Index,
     lanes: Index,
 ) -> cython.void:
-    """Add the first lanes of a row of numbers, times factors, to lanes of another row.
+    """Add the first lanes of a row, times those of row `by` of `factors`, to lanes of another row.
 
     It is quick if the factors' mantissas are 0 or from 2**-256 to 2**256.
     """
-    lane: Index
     is_quick: cython.bint = True
     for lane in range(lanes):
-        size: cython.double = fabs(factors[lane])
+        size: cython.double = fabs(factors.cells[by, lane])
         is_quick &= (size == 0.0) | ((size > SMALL) & (size < GREAT))
     if is_quick:
         for lane in range(lanes):
-            number: cython.double = others[row, lane] * factors[lane]
-            number = 0.0 if factors[lane] == 0.0 else number
-            raised: cython.double = other_powers[row, lane] + factor_powers[lane]
+            factor: cython.double = factors.cells[by, lane]
+            number: cython.double = source.cells[row, lane] * factor
+            number = 0.0 if factor == 0.0 else number
+            raised: cython.double = source.powers[row, lane] + factors.powers[by, lane]
             mantissa: cython.double = settled(number, raised)
             power: cython.double = settled_power(number, raised)
-            top: cython.double = max(powers[at, first + lane], power)
-            total: cython.double = lowered(cells[at, first + lane], powers[at, first + lane], top)
+            top: cython.double = max(to.powers[at, first + lane], power)
+            total: cython.double = lowered(
+                to.cells[at, first + lane], to.powers[at, first + lane], top
+            )
             total += lowered(mantissa, power, top)
-            cells[at, first + lane] = settled(total, top)
-            powers[at, first + lane] = settled_power(total, top)
+            to.cells[at, first + lane] = settled(total, top)
+            to.powers[at, first + lane] = settled_power(total, top)
         return
     for lane in range(lanes):
-        raised = other_powers[row, lane] + factor_powers[lane]
-        product_of: Number = times(Number(others[row, lane], raised), factors[lane])
-        sum_of: Number = plus(Number(cells[at, first + lane], powers[at, first + lane]), product_of)
-        cells[at, first + lane] = sum_of.mantissa
-        powers[at, first + lane] = sum_of.power
+        raised = source.powers[row, lane] + factors.powers[by, lane]
+        product_of: Number = times(Number(source.cells[row, lane], raised), factors.cells[by, lane])
+        sum_of: Number = Number(to.cells[at, first + lane], to.powers[at, first + lane])
+        sum_of = plus(sum_of, product_of)
+        to.cells[at, first + lane] = sum_of.mantissa
+        to.powers[at, first + lane] = sum_of.power
+
+
+@cython.inline
+@cython.nogil
+def take_least(
+    to: Lanes, at: Index, first: Index, source: Lanes, row: Index, begin: Index, lanes: Index
+) -> cython.void:
+    """Take the lesser of the extremes in lanes of two rows."""
+    for lane in range(lanes):
+        to.extremes[at, first + lane] = min(
+            to.extremes[at, first + lane], source.extremes[row, begin + lane]
+        )
+
+
+@cython.inline
+@cython.nogil
+def copy(
+    to: Lanes,
+    at: Index,
+    first: Index,
+    source: Lanes,
+    row: Index,
+    begin: Index,
+    lanes: Index,
+    scaled: Index,
+) -> cython.void:
+    """Copy lanes of a row of numbers; scaled: with their powers."""
+    for lane in range(lanes):
+        to.cells[at, first + lane] = source.cells[row, begin + lane]
+    if scaled:
+        for lane in range(lanes):
+            to.powers[at, first + lane] = source.powers[row, begin + lane]
+
+
+@cython.inline
+@cython.nogil
+def clear(lanes: Lanes, at: Index, begin: Index, end: Index, scaled: Index) -> cython.void:
+    """Let the numbers of lanes `begin` to before `end` be 0; scaled: and their powers."""
+    for lane in range(begin, end):
+        lanes.cells[at, lane] = 0.0
+    if scaled:
+        for lane in range(begin, end):
+            lanes.powers[at, lane] = 0.0
+
+
+@cython.nogil
+def normalise(lanes: Lanes, at: Index, begin: Index, end: Index) -> cython.void:
+    """Bring numbers without powers in lanes `begin` to before `end` into their normal form."""
+    for lane in range(begin, end):
+        number: Number = normal(lanes.cells[at, lane], 0.0)
+        lanes.cells[at, lane] = number.mantissa
+        lanes.powers[at, lane] = number.power

@@ -18,13 +18,12 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.engine.conditions import ConditionColumns
 from elsinore.trends.engine.constants import ALWAYS, DYNAMIC, FOREVER, NO_SHARING, UNKNOWN
 from elsinore.trends.engine.process import close, free_slot, process
-from elsinore.trends.engine.program import ProgramBuilder
+from elsinore.trends.engine.program import ProgramBuilder, engine_unit
 from elsinore.trends.engine.saving import load_store, save_store
 from elsinore.trends.engine.sharing.statistics import SharingCounts
 from elsinore.trends.engine.store import Store, bytes_per_slot
 from elsinore.trends.engine.tables import Batch, no_attributes
-from elsinore.trends.engine.totals import rebuild
-from elsinore.trends.engine.units import engine_unit
+from elsinore.trends.engine.windows import rebuild
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.columns import (
@@ -88,10 +87,10 @@ class EngineOperator:
         assert in_engine is not None
         self._engine_unit = in_engine
         self._builder = builder = ProgramBuilder.shared(in_engine)
-        expressions = () if types is None else tuple(builder.conditions)
+        expressions = () if types is None else tuple(builder.steps.conditions)
         self._conditions = ConditionColumns(
             expressions,
-            builder.lists,
+            builder.steps.lists,
             types or {},
             builder.bounds.attributes,
             [(block.order, block.is_falling) for block in builder.layout.blocks],
@@ -123,7 +122,7 @@ class EngineOperator:
         in_engine = engine_unit(unit)
         assert in_engine is not None
         builder = ProgramBuilder.shared(in_engine)
-        return bytes_per_slot(builder.shape(len(builder.conditions)))
+        return bytes_per_slot(builder.shape(len(builder.steps.conditions)))
 
     @property
     def modes(self) -> dict[str, Any]:
@@ -223,7 +222,7 @@ class EngineOperator:
     def _take_tables(self) -> None:
         """Take the tables with the classes that were added since."""
         self._program = self._builder.tables()
-        self._store.have_reads(max(1, self._builder.most_reads))
+        self._store.have_reads(self._builder.most_reads)
         self._store.have_classes(len(self._program.classes))
 
     def _make_room(self, expected: int = 0) -> bool:
@@ -291,7 +290,7 @@ class EngineOperator:
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
-        arrays = self._store.slot_arrays()
+        arrays = self._store.per_slot
         used = arrays["slots"]["key"] >= 0
         totals = self._store.total_arrays()["totals"]
         of_totals = self._ends(totals)

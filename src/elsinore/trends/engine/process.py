@@ -1,28 +1,37 @@
-"""The loop over a batch's events, and the end of windows.
+# cython: infer_types=True
+"""The loop over a batch's events, the end of timestamps, and the end of windows.
 
 For each event: what the events before its timestamp added is stored, windows close and open, and
 the event acts on the lanes of its class's steps. The loop stops, before it changes anything, at an
 event that needs something from the caller.
+
+Simultaneous events do not precede one another: all of them read the lanes as they were before. So
+what they add is added up apart, and stored once no other event can have their timestamp. An event
+that NOT forbids empties lanes only of earlier trends.
 """
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-from elsinore.trends.engine.anchors import carry
-from elsinore.trends.engine.constants import FOREVER, NEVER, UNKNOWN, Index
-from elsinore.trends.engine.memory import has_row_room
-from elsinore.trends.engine.moments import empty, store_moment
-from elsinore.trends.engine.recurrence import act
-from elsinore.trends.engine.rows import drop_rows
-from elsinore.trends.engine.sharing.bursts import (
-    break_bursts,
-    end_bursts,
-    note_event,
-    split,
+from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, LIMIT, NEVER, UNKNOWN, Index
+from elsinore.trends.engine.numbers import add_lanes, clear, take_least
+from elsinore.trends.engine.reads import note_matches
+from elsinore.trends.engine.recurrence import act, carry
+from elsinore.trends.engine.rows import (
+    drop_rows,
+    empty_lane,
+    empty_row_lanes,
+    has_row_room,
+    make_scaled,
+    store_rows,
 )
+from elsinore.trends.engine.runs import sort_leaf
+from elsinore.trends.engine.sharing.bursts import break_bursts, end_bursts, note_event, split
 from elsinore.trends.engine.sharing.edges import take_compared
-from elsinore.trends.engine.sharing.graphlets import take, take_row
+from elsinore.trends.engine.sharing.graphlets import store_graphlets, take, take_row
 from elsinore.trends.engine.store import Store, touch
 from elsinore.trends.engine.tables import Batch, Program
 from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
@@ -92,7 +101,6 @@ def let_act(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
 ) -> cython.void:
     """Let an event act on the lanes that its class acts on."""
-    at: Index
     store.seen[known] = 1
     break_bursts(program, store, slot, known)
     for at in range(program.classes[known].resets, program.classes[known].resets_end):
@@ -115,7 +123,6 @@ def let_section_act(
     """Let an event join the shared graphlet of a set, and act on the lanes that do not share it."""
     number: Index = program.sections[section].number
     at: Index
-    span: Index
     begin: Index
     if not store.graphlets[slot, number].sharing:
         for span in range(program.sections[section].spans, program.sections[section].spans_end):
@@ -149,8 +156,6 @@ def let_section_act(
 @cython.nogil
 def break_runs(program: Program, store: Store, slot: Index) -> cython.void:
     """Let an event, whatever it is, come between those of CONTIGUOUS trends."""
-    block: Index
-    lane: Index
     for block in range(program.blocks.shape[0]):
         if not program.blocks[block].is_contiguous:
             continue
@@ -166,7 +171,6 @@ def break_runs(program: Program, store: Store, slot: Index) -> cython.void:
 @cython.nogil
 def finish(program: Program, store: Store, slot: Index) -> cython.void:
     """Store a slot's latest timestamp, close all its windows and make it ready for another key."""
-    kind: Index
     store_moment(program, store, slot)
     end_bursts(program, store, slot)
     for kind in range(program.kinds.shape[0]):
@@ -184,8 +188,6 @@ def close(program: Program, store: Store, until: cython.longlong, begin: Index) 
 
     Return the slot for whose totals there may be too little room, or the number of slots.
     """
-    slot: Index
-    kind: Index
     with cython.nogil:
         for slot in range(begin, store.slots.shape[0]):
             if store.slots[slot].key < 0:
@@ -220,3 +222,85 @@ def free_slot(program: Program, store: Store, slot: Index) -> None:
     for block in range(program.blocks.shape[0]):
         if program.blocks[block].rows >= 0:
             drop_rows(program, store, slot, block)
+
+
+@cython.nogil
+def store_moment(program: Program, store: Store, slot: Index) -> cython.void:
+    """Store what a slot's latest timestamp emptied and added."""
+    if store.slots[slot].pending:
+        store_graphlets(program, store, slot)
+    for place in range(store.slots[slot].touched):
+        block: Index = store.touched[slot, place]
+        begin: Index = store.ranges[slot, block].begin
+        end: Index = store.ranges[slot, block].end
+        store.ranges[slot, block].begin = 0
+        store.ranges[slot, block].end = 0
+        if program.blocks[block].flag >= 0:
+            empty_lanes(program, store, slot, block, begin, end)
+        store_sums(program, store, slot, block, begin, end)
+        note_matches(program, store, slot, block)
+        rows: Index = program.blocks[block].rows
+        if rows >= 0:
+            store_rows(program, store, slot, block)
+            if program.blocks[block].has_runs and store.leaves[slot, rows].count >= LEAF_ROWS:
+                sort_leaf(program, store, slot, block)
+    store.slots[slot].touched = 0
+
+
+@cython.nogil
+def empty(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
+    """Let a reset empty its lanes when the timestamp is stored."""
+    block: Index = program.resets[at].block
+    begin: Index = program.resets[at].lane
+    end: Index = begin + program.resets[at].lanes
+    for lane in range(begin, end):
+        store.emptied[slot, program.blocks[block].flag + lane] = 1
+    touch(store, slot, block, begin, end)
+
+
+@cython.nogil
+def empty_lanes(
+    program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
+) -> cython.void:
+    """Empty the lanes that an event of the timestamp emptied."""
+    emptied: Index = 0
+    for lane in range(begin, end):
+        emptied += store.emptied[slot, program.blocks[block].flag + lane]
+    has_rows: cython.bint = program.blocks[block].rows >= 0
+    if has_rows and emptied == program.blocks[block].width:
+        drop_rows(program, store, slot, block)
+        has_rows = False
+    for lane in range(begin, end):
+        flag: Index = program.blocks[block].flag + lane
+        if store.emptied[slot, flag]:
+            store.emptied[slot, flag] = 0
+            if has_rows:
+                empty_row_lanes(program, store, slot, block, lane, lane + 1, 1)
+            empty_lane(program, store, slot, block, lane)
+
+
+@cython.inline
+@cython.nogil
+def store_sums(
+    program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
+) -> cython.void:
+    """Add what the timestamp added to lanes of a block."""
+    for row in range(program.blocks[block].sums):
+        first: Index = program.blocks[block].cell + row * program.blocks[block].width + begin
+        last: Index = first + end - begin
+        if store.slots[slot].scaled:
+            add_lanes(store.stored, slot, first, store.added, slot, first, 0, end - begin)
+            clear(store.added, slot, first, last, True)
+            continue
+        passed: cython.bint = False
+        for cell in range(first, last):
+            store.stored.cells[slot, cell] += store.added.cells[slot, cell]
+            store.added.cells[slot, cell] = 0.0
+            passed |= not fabs(store.stored.cells[slot, cell]) < LIMIT
+        if passed:
+            make_scaled(program, store, slot)
+    for row in range(program.blocks[block].extremes):
+        first = program.blocks[block].extreme + row * program.blocks[block].width + begin
+        take_least(store.stored, slot, first, store.added, slot, first, end - begin)
+        for cell in range(first, first + end - begin):
+            store.added.extremes[slot, cell] = FOREVER

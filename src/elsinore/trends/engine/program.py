@@ -1,36 +1,57 @@
 """A unit's merged template as tables of structs: what each class of events does to which lanes.
 
+`engine_unit` says which units have such tables: all but EXACT and what `elsinore.plan.stored` gives
+a reason against, which `elsinore.trends.sets` has: conditions, NOT and strategies in ambiguous
+patterns, NOT at an edge of a pattern under NOT, and trends with several anchors.
+
 Classes are added as they occur, because there may be far more of them than occur: one for each
 type and each combination of its local predicates.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 
-from elsinore.automata.positions import FREE, NO_WAY, Ways
-from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
-from elsinore.plan import TrendUnit
-from elsinore.plan.template import ALL, START, Reads
-from elsinore.trends.engine.bounds import Bounds
-from elsinore.trends.engine.constants import NO_BLOCK, NO_GUARD, NO_STEPS, UNKNOWN
+from elsinore.plan import Path, TrendUnit
+from elsinore.plan.merged import Place
+from elsinore.plan.trends import stored_unit
+from elsinore.trends.engine.bounds import Bounds, is_range
+from elsinore.trends.engine.constants import FOREVER, NO_STEPS, UNKNOWN
 from elsinore.trends.engine.layout import ComparedSet, Layout
-from elsinore.trends.engine.sharing.program import NO_WEIGHTS, SharingTables, Weights
+from elsinore.trends.engine.sharing.program import SharingTables, side_by_side
 from elsinore.trends.engine.sharing.sets import sharing_sets
-from elsinore.trends.engine.step_runs import Run, StepRuns
+from elsinore.trends.engine.steps import Rows, StepTables
 from elsinore.trends.engine.store import StoreShape
 from elsinore.trends.engine.tables import TABLES, Program
-from elsinore.trends.engine.updates import Update, Updates, by_anchor
-from elsinore.trends.engine.window_tables import add_kinds
+from elsinore.trends.engine.updates import Update, Updates
 
 _lock = threading.RLock()  # of what units keep, and of tables that classes are added to
 TABLE_LIMIT = 2**22  # classes that are looked up in a table; more are numbered as they occur
+
+
+def engine_unit(
+    unit: TrendUnit, types: Mapping[str, pa.DataType] | None = None
+) -> TrendUnit | None:
+    """Return a unit with templates that the engine runs, or None if there are none.
+
+    types: of the attributes that conditions between events read; None before any event has come.
+    """
+    if unit.exact or unit.path is Path.SETS:
+        return None
+    if types is None or unit.path is Path.COARSE:
+        return unit
+    place = "engine", tuple(sorted(map(str, types.items())))
+    if place not in unit.kept:
+        unit.kept[place] = stored_unit(unit, lambda cut: is_range(cut, types))
+    return cast("TrendUnit", unit.kept[place])
 
 
 class ProgramBuilder:
@@ -44,21 +65,11 @@ class ProgramBuilder:
         compared = {n: ComparedSet(s.members, s.ways) for n, s in enumerate(sets) if s.is_compared}
         self.layout = Layout(self.updates, rows, None if rows else compared)
         self.bounds = Bounds(has_fine_lengths=unit.has_fine_lengths)
-        self._reads: dict[Reads, int] = {}
-        self._runs = StepRuns(self.layout, self._reads)
-        self._guards: dict[tuple[Ways, Ways], int] = {}
-        self._conditions: dict[tuple[Expression, ...], tuple[int, int]] = {}
-        self.conditions: dict[Expression, int] = {}  # with their numbers
-        self.lists: list[int] = []  # of numbers of conditions
-        self.most_reads = max((len(one.ways) for one in sets), default=0)  # at once
-        self._rows: dict[str, list[Any]] = {name: [] for name in TABLES}
-        self._has_resets = [bool(node.resets) for node in self.updates.merged.nodes]
+        self._rows: Rows = {name: [] for name in TABLES}
+        self.steps = StepTables(self.updates, self.layout, self.bounds, self._rows)
         self._lanes = self._add_blocks()
-        add_kinds(self._rows, self.updates, self.layout, has_windows=not rows)
-        self._add_reads()
-        self.sharing = SharingTables(
-            self.updates, self.layout, sets, self._rows, self._add_steps, self._add_reader
-        )
+        self._add_kinds(has_windows=not rows)
+        self.sharing = SharingTables(self.updates, self.layout, sets, self._rows, self.steps)
         self.is_numbered = unit.classes.size > TABLE_LIMIT
         self._known = np.full(1 if self.is_numbered else unit.classes.size, UNKNOWN, np.int32)
         self._numbers: dict[int, int] = {}  # of classes that are too many for a table
@@ -66,9 +77,15 @@ class ProgramBuilder:
         self._class_codes: list[int] = []
         self._program: Program | None = None
 
+    @property
+    def most_reads(self) -> int:
+        """The most reads of rows that an event gathers at once."""
+        return max(1, self.steps.most_reads, *(len(each.ways) for each in self.sharing.sets))
+
     def shape(self, row_values: int) -> StoreShape:
         """Return the sizes of the unit's state; row_values: columns that conditions read."""
         layout, unit = self.layout, self.unit
+        rows = [block for block in layout.blocks if block.has_rows]
         return StoreShape(
             cells=layout.cells,
             extremes=layout.extremes,
@@ -79,14 +96,9 @@ class ProgramBuilder:
             fields=max(unit.linear, 1),
             total_extremes=unit.extremes,
             closing=sum(overlap_of(template.query.window) for template in unit.templates) + 1,
-            row_blocks=sum(block.has_rows for block in layout.blocks),
-            row_cells=max(
-                (b.width * b.sums for b in layout.blocks if b.has_rows),
-                default=max(layout.overlaps),
-            ),
-            row_extremes=max(
-                (b.width * b.extremes for b in layout.blocks if b.has_rows), default=0
-            ),
+            row_blocks=len(rows),
+            row_cells=max((b.width * b.sums for b in rows), default=max(layout.overlaps)),
+            row_extremes=max((b.width * b.extremes for b in rows), default=0),
             sets=len(self.sharing.sets),
             cohorts=len(self._rows["cohorts"]),
             units=len(self._rows["units"]),
@@ -158,13 +170,14 @@ class ProgramBuilder:
         steps, first_reset = len(rows["steps"]), len(rows["resets"])
         sections = sharing.sections(type_name, updates)
         shared_nodes = {update.node for section in sections.values() for update in section}
-        self._add_steps([update for update in updates if update.node not in shared_nodes])
+        self.steps.add_steps([update for update in updates if update.node not in shared_nodes])
         steps_end = len(rows["steps"])
         shared = sharing.add_sections(sections)
         changed = [*(update.node for update in updates), *resets]
-        for block, index, count in self._ranges(resets):
+        for block, places in itertools.groupby(sorted(map(self._place, resets)), lambda at: at[0]):
             overlap = self.layout.blocks[block].overlap
-            rows["resets"].append((block, index * overlap, count * overlap))
+            for first, end in side_by_side([place for _, place in places]):
+                rows["resets"].append((block, first * overlap, (end - first) * overlap))
         rows["classes"].append(
             (
                 steps,
@@ -177,137 +190,9 @@ class ProgramBuilder:
         )
         return len(rows["classes"]) - 1
 
-    def _add_steps(
-        self, updates: Sequence[Update], weights: Weights = NO_WEIGHTS
-    ) -> list[tuple[int, list[int]]]:
-        """Add the steps of updates; return each with its nodes in the order of their lanes."""
-        steps = []
-        for run in self._runs.of([part for update in updates for part in by_anchor(update)]):
-            self._add_step(run, weights)
-            steps.append((len(self._rows["steps"]) - 1, [update.node for update in run.updates]))
-        return steps
-
-    def _add_step(self, run: Run, weights: Weights) -> None:
-        rows, layout = self._rows, self.layout
-        first = run.updates[0]
-        block = layout.blocks[layout.block_of[first.node]]
-        lane = layout.node_place[first.node] * block.overlap
-        opened = layout.kinds[self.updates.kind_of[first.node]].open
-        sums, extremes, begin = (len(rows[name]) for name in ("sums", "extremes", "reads"))
-        reads: dict[tuple[int, int, int, int], int] = {}
-        for number, sum_of in enumerate(first.sums):
-            sources = len(rows["sources"])
-            if number == 0 and first.starts is not None:
-                read = -1
-                if first.starts != ALL:
-                    kept = self._reads.setdefault(first.starts, len(self._reads))
-                    read = reads.setdefault((NO_BLOCK, kept, 0, block.overlap), len(reads))
-                rows["sources"].append((opened if read < 0 else 0, block.overlap, read))
-            self._add_sources(run, number, reads, is_extreme=False)
-            target = block.cell + number * block.width + lane
-            weight = weights.addends.get(sum_of.addend, -1)
-            rows["sums"].append((target, sum_of.addend, sources, len(rows["sources"]), weight))
-        for number, extreme in enumerate(first.extremes):
-            sources = len(rows["sources"])
-            self._add_sources(run, len(first.sums) + number, reads, is_extreme=True)
-            target = block.extreme + number * block.width + lane
-            least = weights.ranks.get(extreme.rank, -1)
-            rows["extremes"].append((target, extreme.rank, sources, len(rows["sources"]), least))
-        kind = self.updates.kind_of[first.node]
-        for of_block, number, first_lane, lanes in reads:
-            rows["reads"].append(self._read(of_block, kind, number, first_lane, lanes))
-        self.most_reads = max(self.most_reads, len(reads))
-        rows["steps"].append(
-            (
-                layout.block_of[first.node],
-                lane,
-                len(run.updates) * block.overlap,
-                sums,
-                len(rows["sums"]),
-                extremes,
-                len(rows["extremes"]),
-                begin,
-                len(rows["reads"]),
-                int(any(s.reads.carries for part in first.sums for s in part.sources)),
-            )
-        )
-
-    def _add_sources(
-        self,
-        run: Run,
-        place: int,
-        reads: dict[tuple[int, int, int, int], int],
-        *,
-        is_extreme: bool,
-    ) -> None:
-        """Add what a sum or an extreme of a step reads, and the reads of rows that it needs."""
-        for term, shared in zip(run.terms[place], run.shared[place], strict=True):
-            source = self.layout.blocks[term.block]
-            period = source.overlap if shared else 0
-            lane = term.node * source.overlap
-            cell, read = term.row * source.width + lane, -1
-            if term.reads >= 0:
-                lanes = source.overlap if shared else len(run.updates) * source.overlap
-                read = reads.setdefault((term.block, term.reads, lane, lanes), len(reads))
-            else:
-                cell += source.extreme if is_extreme else source.cell
-            self._rows["sources"].append((cell, period, read))
-
-    def _read(self, number: int, kind: int, reads: int, lane: int, lanes: int) -> tuple[int, ...]:
-        """Return a read of a block, or of `NO_BLOCK`: of the windows of a kind."""
-        asked, parts = list(self._reads)[reads], (0, 0)
-        if number != NO_BLOCK:
-            block = self.layout.blocks[number]
-            parts = self.bounds.parts(
-                asked.ranges,
-                block.order,
-                is_falling=block.is_falling,
-                is_whole=block.is_rising or block.is_falling,
-            )
-        guard = self._guard(asked.free, asked.unless)
-        listed = *self._listed(asked.conditions), *self._listed(asked.checks)
-        return (number, kind, lane, lanes, *parts, *listed, guard)
-
-    def _listed(self, conditions: tuple[Expression, ...]) -> tuple[int, int]:
-        """Return the range of `lists` with the numbers of conditions."""
-        if conditions not in self._conditions:
-            begin = len(self.lists)
-            self.lists += [
-                self.conditions.setdefault(condition, len(self.conditions))
-                for condition in conditions
-            ]
-            self._conditions[conditions] = begin, len(self.lists)
-        return self._conditions[conditions]
-
-    def _guard(self, free: Ways, unless: Ways = NO_WAY) -> int:
-        """Return the number of a guard; NO_GUARD if NOT forbids nothing."""
-        if free == FREE and not unless:
-            return NO_GUARD
-        if (free, unless) not in self._guards:
-            self._guards[free, unless] = len(self._guards)
-            self._rows["guards"].append((*self._add_ways(free), *self._add_ways(unless)))
-        return self._guards[free, unless]
-
-    def _add_ways(self, ways: Ways) -> tuple[int, int]:
-        rows, begin = self._rows, len(self._rows["ways"])
-        for way in sorted(ways, key=sorted):
-            first = len(rows["negatives"])
-            rows["negatives"] += sorted(way)
-            rows["ways"].append((first, len(rows["negatives"])))
-        return begin, len(rows["ways"])
-
-    def _ranges(self, nodes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-        """Yield nodes as (block, first index, number of nodes side by side)."""
-        places = sorted((self.layout.block_of[n], self.layout.node_place[n]) for n in nodes)
-        begin = 0
-        for end in range(1, len(places) + 1):
-            follows = end < len(places) and places[end] == (
-                places[end - 1][0],
-                places[end - 1][1] + 1,
-            )
-            if not follows:
-                yield *places[begin], end - begin
-                begin = end
+    def _place(self, node: int) -> tuple[int, int]:
+        """Return a node's block, and its place there."""
+        return self.layout.block_of[node], self.layout.node_place[node]
 
     def _add_blocks(self) -> int:
         """Add the blocks; return how many flags of emptied lanes there are."""
@@ -316,7 +201,7 @@ class ProgramBuilder:
         for number, block in enumerate(self.layout.blocks):
             begin = len(self._rows["watches"])
             self._rows["watches"] += watches.get(number, [])
-            resets = block.is_broken or any(self._has_resets[node] for node in block.nodes)
+            resets = block.is_broken or any(self.updates.nodes[node].resets for node in block.nodes)
             self._rows["blocks"].append(
                 (
                     block.cell,
@@ -334,7 +219,7 @@ class ProgramBuilder:
                     int(block.is_checked),
                     int(block.is_anchor),
                     int(block.merges),
-                    self._guard(block.closing),
+                    self.steps.guard(block.closing),
                     begin,
                     len(self._rows["watches"]),
                 )
@@ -355,19 +240,49 @@ class ProgramBuilder:
                 watches.setdefault(block, []).append(watch)
         return watches
 
-    def _add_reader(self, block: int, reads: Reads) -> int:
-        """Add what reads all lanes of a block; return its place."""
-        lanes = self.layout.blocks[block].width
-        self._rows["reads"].append(self._read(block, 0, self._reads[reads], 0, lanes))
-        return len(self._rows["reads"]) - 1
+    def _add_kinds(self, *, has_windows: bool) -> None:
+        """Add the kinds of windows, with their seeds and what is returned at their end.
 
-    def _add_reads(self) -> None:
-        """Number what events read, before a batch is looked at."""
-        for node in self.updates.nodes:
-            for edge in node.edges:
-                if edge.reads != ALL:
-                    reads = self._reads.setdefault(edge.reads, len(self._reads))
-                    block = NO_BLOCK
-                    if edge.source != START:
-                        block = self.layout.block_of[edge.source]
-                    self._read(block, 0, reads, 0, 0)
+        has_windows: not of a pane's action, whose rows are lanes in place of windows.
+        """
+        rows, updates, layout = self._rows, self.updates, self.layout
+        for kind, window in enumerate(updates.windows):
+            times = (FOREVER, 1, 0)
+            if window is not None and has_windows:
+                times = (window.within, window.step, window.origin)
+            seeds, ends = len(rows["seeds"]), len(rows["ends"])
+            nodes = [node for node, of_node in enumerate(updates.kind_of) if of_node == kind]
+            seeded = [node for node in updates.merged.seeds if updates.kind_of[node] == kind]
+            rows["seeds"] += [layout.cell_of(node, 0) for node in seeded]
+            for query, template in enumerate(updates.unit.templates):
+                if template.query.window == window:
+                    self._add_end(query)
+            cells = layout.kinds[kind]
+            blocks = {layout.block_of[node] for node in nodes}
+            rows["kinds"].append(
+                (
+                    *times,
+                    layout.overlaps[kind],
+                    *(cells.cell, cells.last_cell, cells.extreme, cells.last_extreme),
+                    *(seeds, len(rows["seeds"]), ends, len(rows["ends"])),
+                    *(min(blocks, default=0), max(blocks, default=-1) + 1),
+                    sum(layout.overlaps[:kind]),
+                )
+            )
+
+    def _add_end(self, query: int) -> None:
+        """Add what is returned of a query at the end of a window."""
+        ends = self.updates.merged.ends[query]
+        fields = self._add_fields(ends.linear, self.layout.cell_of)
+        extremes = self._add_fields(ends.extremes, self.layout.extreme_of)
+        self._rows["ends"].append((query, *fields, *extremes, int(ends.pairs)))
+
+    def _add_fields(
+        self, fields: Sequence[Sequence[Place]], cell_of: Callable[[int, int], int]
+    ) -> tuple[int, int]:
+        rows, begin = self._rows, len(self._rows["fields"])
+        for places in fields:
+            first = len(rows["places"])
+            rows["places"] += [cell_of(node, number) for node, number in places]
+            rows["fields"].append((first, len(rows["places"])))
+        return begin, len(rows["fields"])

@@ -1,8 +1,13 @@
+# cython: infer_types=True
 """What one event adds to the lanes of a step (HAMLET, Equations 1 to 3).
 
 For each lane, that is a query in an open window: the number of trends that the event ends is the
 sum of its predecessors' numbers; a sum over those trends is the sum of its predecessors' sums, and
 the event's addend times that number; an extreme is the least of its predecessors' and of its own.
+
+An *anchor* is an event that later ones are compared with, whatever lies in between. The rows of a
+state that holds anchors have the values of their anchor; an event adds up the rows of each anchor
+that it may follow, and so makes a row for each (`carry`).
 """
 
 from __future__ import annotations
@@ -12,9 +17,17 @@ from math import isnan
 import cython
 
 from elsinore.trends.engine.constants import BEGINNING, FOREVER, NO_ADDEND, ONE, VALUE, Index
-from elsinore.trends.engine.numbers import add_lanes, add_multiples
-from elsinore.trends.engine.rows import keep_row, new_row, read_rows
-from elsinore.trends.engine.scaling import make_scaled
+from elsinore.trends.engine.numbers import (
+    Lanes,
+    add,
+    add_lanes,
+    add_multiples,
+    clear,
+    copy,
+    take_least,
+)
+from elsinore.trends.engine.reads import may_follow, read_rows, set_limits
+from elsinore.trends.engine.rows import keep_row, make_scaled, new_row, place_of_anchor
 from elsinore.trends.engine.store import Store, touch
 from elsinore.trends.engine.tables import Batch, Program
 
@@ -33,7 +46,6 @@ def act(
     """Add what an event does to some of a step's lanes, from `begin` on, to its timestamp's."""
     first: Index = program.steps[at].sums
     block: Index = program.steps[at].block
-    number: Index
     if batch.has_great and not store.slots[slot].scaled:
         make_scaled(program, store, slot)
     for number in range(program.steps[at].reads, program.steps[at].reads_end):
@@ -41,30 +53,27 @@ def act(
         source: Index = program.reads[number].block
         if source >= 0 and program.blocks[source].is_next:
             touch(store, slot, source, 0, 1)
-    is_first: cython.bint = store.ranges[slot, block].end == 0
+    scaled: Index = store.slots[slot].scaled
     store.row = -1
     if program.blocks[block].rows >= 0:
         new_row(program, store, batch, event, slot, block)
     lane: Index = program.steps[at].lane + begin
     for number in range(first, program.steps[at].sums_end):
         row: Index = 0 if number == first else 1
+        gather(program, store, slot, number, begin, lanes, row)
         value: cython.double = addend_of(batch, event, program.sums[number].addend)
-        cell: Index = (number - first) * program.blocks[block].width + lane
-        if store.slots[slot].scaled:
-            gather_scaled(program, store, slot, number, begin, lanes, row)
-            add_scaled(program, store, slot, number, begin, lanes, row, value, cell, is_first)
-        else:
-            gather(program, store, slot, number, begin, lanes, row)
-            add_plain(program, store, slot, number, begin, lanes, row, value, cell, is_first)
+        if value != 0.0:
+            add_products(store, store.work, 1, 0, store.work, 0, value, lanes, scaled)
+        target: Index = program.sums[number].cell + begin
+        add(store.added, slot, target, store.work, row, 0, lanes, scaled)
+        if store.row >= 0:
+            cell: Index = (number - first) * program.blocks[block].width + lane
+            copy(store.rows, store.row, cell, store.work, row, 0, lanes, scaled)
     first = program.steps[at].extremes
     for number in range(first, program.steps[at].extremes_end):
         cell = (number - first) * program.blocks[block].width + lane
-        rank: cython.longlong = FOREVER
-        if program.extremes[number].rank >= 0:
-            rank = batch.ranks[event, program.extremes[number].rank]
-        elif program.extremes[number].rank == BEGINNING:
-            rank = ~store.slots[slot].moment
-        take_least(program, store, slot, number, begin, lanes, rank, cell)
+        rank: cython.longlong = rank_of(program, store, batch, event, slot, number)
+        take_least_rank(program, store, slot, number, begin, lanes, rank, cell)
     if store.row >= 0 and ends_trends(store, lanes):
         keep_row(store, slot, program.blocks[block].rows)
     touch(store, slot, block, lane, lane + lanes)
@@ -72,7 +81,7 @@ def act(
 
 @cython.nogil
 def addend_of(batch: Batch, event: Index, addend: Index) -> cython.double:
-    """Return what an event adds to a sum for each trend; `addend` is as in `tables`."""
+    """Return what an event adds to a sum for each trend; `addend` is as in `constants`."""
     if addend == NO_ADDEND:
         return 0.0
     if addend == ONE:
@@ -84,14 +93,24 @@ def addend_of(batch: Batch, event: Index, addend: Index) -> cython.double:
     return 1.0 if (addend - VALUE) & 1 else value
 
 
+@cython.nogil
+def rank_of(
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
+) -> cython.longlong:
+    """Return what an event compares an extreme with; FOREVER if nothing."""
+    rank: Index = program.extremes[number].rank
+    if rank == BEGINNING:
+        return ~store.slots[slot].moment
+    return FOREVER if rank < 0 else batch.ranks[event, rank]
+
+
 @cython.inline
 @cython.nogil
 def ends_trends(store: Store, lanes: Index) -> cython.bint:
     """Return whether any trend ends with the event in some lane."""
-    lane: Index
     ends: cython.bint = False
     for lane in range(lanes):
-        ends |= store.work[0, lane] != 0.0
+        ends |= store.work.cells[0, lane] != 0.0
     return ends
 
 
@@ -105,189 +124,77 @@ def gather(
     lanes: Index,
     row: Index,
 ) -> cython.void:
-    """Add a sum's sources up in a row of `work`, where no number has a power.
+    """Add a sum's sources up in a row of `work`.
 
     Row 0 has the numbers of trends, row 1 another sum; `begin`: the first of the step's lanes.
     """
-    lane: Index
-    node: Index
-    place: Index
-    for lane in range(lanes):
-        store.work[row, lane] = 0.0
+    scaled: Index = store.slots[slot].scaled
+    clear(store.work, row, 0, lanes, scaled)
     for place in range(program.sums[number].sources, program.sums[number].sources_end):
-        cell: Index = program.sources[place].cell
         period: Index = program.sources[place].period
+        cell: Index = program.sources[place].cell + (begin if period == 0 else 0)
         read: Index = program.sources[place].read
         if read >= 0:
-            for lane in range(lanes):
-                at: Index = cell + (begin + lane if period == 0 else lane % period)
-                store.work[row, lane] += store.gathered[read, at]
-        elif period == 0:
-            for lane in range(lanes):
-                store.work[row, lane] += store.cells[slot, cell + begin + lane]
-        elif period == 1:
-            shared: cython.double = store.cells[slot, cell]
-            for lane in range(lanes):
-                store.work[row, lane] += shared
+            add_source(store.work, row, store.gathered, read, cell, period, lanes, scaled)
         else:
-            for node in range(lanes // period):
-                for lane in range(period):
-                    store.work[row, node * period + lane] += store.cells[slot, cell + lane]
+            add_source(store.work, row, store.stored, slot, cell, period, lanes, scaled)
 
 
 @cython.inline
 @cython.nogil
-def add_plain(
-    program: Program,
-    store: Store,
-    slot: Index,
-    number: Index,
-    begin: Index,
-    lanes: Index,
+def add_source(
+    work: Lanes,
+    to: Index,
+    source: Lanes,
     row: Index,
-    value: cython.double,
-    kept: Index,
-    is_first: cython.bint,
+    cell: Index,
+    period: Index,
+    lanes: Index,
+    scaled: Index,
 ) -> cython.void:
-    """Add what was gathered of a sum, and `value` for each trend, to its timestamp's.
-
-    `kept`: its place in the event's row. `is_first`: nothing was added to the block before.
-    """
-    lane: Index
-    if value != 0.0:
+    """Add lanes of a row, from `cell` on, to `work`; period: so many are repeated, if not 0."""
+    if scaled:
+        add_lanes(work, to, 0, source, row, cell, period, lanes)
+    elif period == 0:
         for lane in range(lanes):
-            store.work[row, lane] += store.work[0, lane] * value
-    target: Index = program.sums[number].cell + begin
-    if is_first:
+            work.cells[to, lane] += source.cells[row, cell + lane]
+    elif period == 1:
+        shared: cython.double = source.cells[row, cell]
         for lane in range(lanes):
-            store.added[slot, target + lane] = store.work[row, lane]
+            work.cells[to, lane] += shared
     else:
-        for lane in range(lanes):
-            store.added[slot, target + lane] += store.work[row, lane]
-    if store.row >= 0:
-        for lane in range(lanes):
-            store.row_cells[store.row, kept + lane] = store.work[row, lane]
-
-
-@cython.nogil
-def gather_scaled(
-    program: Program,
-    store: Store,
-    slot: Index,
-    number: Index,
-    begin: Index,
-    lanes: Index,
-    row: Index,
-) -> cython.void:
-    """Do what `gather` does with numbers that have powers."""
-    lane: Index
-    place: Index
-    for lane in range(lanes):
-        store.work[row, lane] = 0.0
-        store.work_powers[row, lane] = 0.0
-    for place in range(program.sums[number].sources, program.sums[number].sources_end):
-        period: Index = program.sources[place].period
-        cell: Index = program.sources[place].cell
-        read: Index = program.sources[place].read
-        if period == 0:
-            cell += begin
-        if read < 0 and period == 0 and place == program.sums[number].sources:
-            for lane in range(lanes):
-                store.work[row, lane] = store.cells[slot, cell + lane]
-                store.work_powers[row, lane] = store.powers[slot, cell + lane]
-        elif read >= 0:
-            add_lanes(
-                store.work,
-                store.work_powers,
-                row,
-                0,
-                store.gathered,
-                store.gathered_powers,
-                read,
-                cell,
-                period,
-                lanes,
-            )
-        else:
-            add_lanes(
-                store.work,
-                store.work_powers,
-                row,
-                0,
-                store.cells,
-                store.powers,
-                slot,
-                cell,
-                period,
-                lanes,
-            )
-
-
-@cython.nogil
-def add_scaled(
-    program: Program,
-    store: Store,
-    slot: Index,
-    number: Index,
-    begin: Index,
-    lanes: Index,
-    row: Index,
-    value: cython.double,
-    kept: Index,
-    is_first: cython.bint,
-) -> cython.void:
-    """Do what `add_plain` does with numbers that have powers."""
-    lane: Index
-    if value != 0.0:
-        add_products(store, value, lanes)
-    target: Index = program.sums[number].cell + begin
-    if is_first:
-        for lane in range(lanes):
-            store.added[slot, target + lane] = store.work[row, lane]
-            store.added_powers[slot, target + lane] = store.work_powers[row, lane]
-    else:
-        add_lanes(
-            store.added,
-            store.added_powers,
-            slot,
-            target,
-            store.work,
-            store.work_powers,
-            row,
-            0,
-            0,
-            lanes,
-        )
-    if store.row >= 0:
-        for lane in range(lanes):
-            store.row_cells[store.row, kept + lane] = store.work[row, lane]
-            store.row_powers[store.row, kept + lane] = store.work_powers[row, lane]
-
-
-@cython.nogil
-def add_products(store: Store, value: cython.double, lanes: Index) -> cython.void:
-    """Add the numbers of trends, times a value, to those of row 1 of `work`, with their powers."""
-    lane: Index
-    for lane in range(lanes):
-        store.factors[lane] = value
-        store.factor_powers[lane] = 0.0
-    add_multiples(
-        store.work,
-        store.work_powers,
-        1,
-        0,
-        store.work,
-        store.work_powers,
-        0,
-        store.factors,
-        store.factor_powers,
-        lanes,
-    )
+        for node in range(lanes // period):
+            for lane in range(period):
+                work.cells[to, node * period + lane] += source.cells[row, cell + lane]
 
 
 @cython.inline
 @cython.nogil
-def take_least(
+def add_products(
+    store: Store,
+    to: Lanes,
+    at: Index,
+    first: Index,
+    source: Lanes,
+    row: Index,
+    value: cython.double,
+    lanes: Index,
+    scaled: Index,
+) -> cython.void:
+    """Add the first lanes of a row, the numbers of trends, times a value to other lanes."""
+    if not scaled:
+        for lane in range(lanes):
+            to.cells[at, first + lane] += source.cells[row, lane] * value
+        return
+    for lane in range(lanes):
+        store.factors.cells[0, lane] = value
+        store.factors.powers[0, lane] = 0.0
+    add_multiples(to, at, first, source, row, store.factors, 0, lanes)
+
+
+@cython.inline
+@cython.nogil
+def take_least_rank(
     program: Program,
     store: Store,
     slot: Index,
@@ -297,16 +204,18 @@ def take_least(
     rank: cython.longlong,
     kept: Index,
 ) -> cython.void:
-    """Take the least of a rank and of an extreme's sources, where any trend ends."""
-    lane: Index
+    """Take the least of a rank and of an extreme's sources, where any trend ends.
+
+    kept: its place in the event's row.
+    """
     for lane in range(lanes):
-        if store.work[0, lane] == 0.0:
+        if store.work.cells[0, lane] == 0.0:
             continue
         least: cython.longlong = least_of(program, store, slot, number, begin + lane, rank)
         if store.row >= 0:
-            store.row_extremes[store.row, kept + lane] = least
+            store.rows.extremes[store.row, kept + lane] = least
         target: Index = program.extremes[number].cell + begin + lane
-        store.added_extremes[slot, target] = min(store.added_extremes[slot, target], least)
+        store.added.extremes[slot, target] = min(store.added.extremes[slot, target], least)
 
 
 @cython.nogil
@@ -315,14 +224,126 @@ def least_of(
 ) -> cython.longlong:
     """Return the least of a rank and of an extreme's sources in one of a step's lanes."""
     least: cython.longlong = rank
-    place: Index
     for place in range(program.extremes[number].sources, program.extremes[number].sources_end):
         period: Index = program.sources[place].period
-        cell: Index = program.sources[place].cell
-        cell += lane if period == 0 else lane % period
+        cell: Index = program.sources[place].cell + (lane if period == 0 else lane % period)
         read: Index = program.sources[place].read
         if read >= 0:
-            least = min(least, store.gathered_extremes[read, cell])
+            least = min(least, store.gathered.extremes[read, cell])
         else:
-            least = min(least, store.extremes[slot, cell])
+            least = min(least, store.stored.extremes[slot, cell])
     return least
+
+
+@cython.nogil
+def carry(
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index
+) -> cython.void:
+    """Add what an event does to the trends of each anchor to what its timestamp adds."""
+    block: Index = program.steps[at].block
+    rows: Index = program.blocks[block].rows
+    if batch.has_great and not store.slots[slot].scaled:
+        make_scaled(program, store, slot)
+    first: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+    for number in range(program.steps[at].reads, program.steps[at].reads_end):
+        carry_rows(program, store, batch, event, slot, at, number, first)
+    last: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+    for place in range(first, last):
+        add_own(program, store, batch, event, slot, at, store.leaves[slot, rows].begin + place)
+    if first < last:
+        touch(store, slot, block, 0, program.blocks[block].width)
+
+
+@cython.nogil
+def carry_rows(
+    program: Program,
+    store: Store,
+    batch: Batch,
+    event: Index,
+    slot: Index,
+    at: Index,
+    number: Index,
+    first: Index,
+) -> cython.void:
+    """Add the rows of a read to those of their anchors, from place `first` of the step's block on.
+
+    A new row may move the rows of its block.
+    """
+    block: Index = program.steps[at].block
+    rows: Index = program.blocks[block].rows
+    source: Index = program.reads[number].block
+    source_rows: Index = program.blocks[source].rows
+    near: Index = 0
+    set_limits(program, store, slot, program.reads[number].guard)
+    for place in range(store.leaves[slot, source_rows].count):
+        row: Index = store.leaves[slot, source_rows].begin + place
+        if not may_follow(program, store, batch, event, number, row):
+            continue
+        if program.blocks[source].is_next:
+            store.row_taken[row] = 1
+            touch(store, slot, source, 0, 1)
+        used: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+        begin: Index = store.leaves[slot, rows].begin + first
+        near = place_of_anchor(store, begin, used - first, near, store.row_anchors[row])
+        if near == used - first:
+            new_row(program, store, batch, event, slot, block)
+            row = store.leaves[slot, source_rows].begin + place
+            store.row_anchors[store.row] = store.row_anchors[row]
+            for column in range(store.of_anchor.shape[0]):
+                if store.of_anchor[column]:
+                    store.row_doubles[column, store.row] = store.row_doubles[column, row]
+                    store.row_integers[column, store.row] = store.row_integers[column, row]
+            keep_row(store, slot, rows)
+        target: Index = store.leaves[slot, rows].begin + first + near
+        add_source_row(program, store, slot, at, number, row, target)
+
+
+@cython.nogil
+def add_source_row(
+    program: Program, store: Store, slot: Index, at: Index, number: Index, row: Index, target: Index
+) -> cython.void:
+    """Add a row of a read to a row of its anchor, sum by sum and extreme by extreme."""
+    width: Index = program.blocks[program.steps[at].block].width
+    read: Index = number - program.steps[at].reads
+    scaled: Index = store.slots[slot].scaled
+    to: Index = 0
+    for part in range(program.steps[at].sums, program.steps[at].sums_end):
+        for place in range(program.sums[part].sources, program.sums[part].sources_end):
+            cell: Index = program.sources[place].cell
+            if program.sources[place].read == read:
+                add(store.rows, target, to, store.rows, row, cell, width, scaled)
+        to += width
+    to = 0
+    for part in range(program.steps[at].extremes, program.steps[at].extremes_end):
+        for place in range(program.extremes[part].sources, program.extremes[part].sources_end):
+            cell = program.sources[place].cell
+            if program.sources[place].read == read:
+                take_least(store.rows, target, to, store.rows, row, cell, width)
+        to += width
+
+
+@cython.nogil
+def add_own(
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index, row: Index
+) -> cython.void:
+    """Add an event's own values to a row of its block, and the row to what its timestamp adds."""
+    width: Index = program.blocks[program.steps[at].block].width
+    scaled: Index = store.slots[slot].scaled
+    own: Index = 0
+    for part in range(program.steps[at].sums, program.steps[at].sums_end):
+        value: cython.double = addend_of(batch, event, program.sums[part].addend)
+        if value != 0.0:
+            add_products(store, store.rows, row, own, store.rows, row, value, width, scaled)
+        add(store.added, slot, program.sums[part].cell, store.rows, row, own, width, scaled)
+        own += width
+    own = 0
+    for part in range(program.steps[at].extremes, program.steps[at].extremes_end):
+        rank: cython.longlong = FOREVER
+        if program.extremes[part].rank >= 0:
+            rank = batch.ranks[event, program.extremes[part].rank]
+        for lane in range(own, own + width):
+            if store.rows.cells[row, lane - own] != 0.0:
+                store.rows.extremes[row, lane] = min(store.rows.extremes[row, lane], rank)
+                cell: Index = program.extremes[part].cell + lane - own
+                take_least(store.added, slot, cell, store.rows, row, lane, 1)
+        own += width

@@ -1,37 +1,111 @@
-"""Rows of events: what each event added, for events that follow some of them only.
+# cython: infer_types=True
+"""Rows of events: what each event added, for events that follow some earlier events only.
 
 The rows of a block in a slot are in a *leaf*, in the order in which they came, and in sorted *runs*
 (`elsinore.trends.engine.runs`): when the leaf has `LEAF_ROWS` rows, it becomes a run, and runs of
-about one size are merged, so that a row is moved O(log n) times.
+about one size are merged, so that a row is moved O(log n) times. Leaves and runs are pieces of
+memory of `LEAF_ROWS` rows, twice as many, and so on; level -1 stands for the leaf where a run's
+level is expected.
 
 Rows that arrived at the latest timestamp are behind those of the leaf and nobody reads them. Under
-NEXT, rows that an event reads are taken: they are gone after its timestamp.
+NEXT, rows that an event reads are taken: they are removed after its timestamp.
 
 If each earlier event is to be looked at (`is_checked`), all rows stay in the leaf, and have the
-values that conditions read.
+values that conditions read. `elsinore.trends.engine.reads` reads rows.
 """
 
 from __future__ import annotations
 
 import cython
 
-from elsinore.operators.conditions.machine import all_hold
-from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, NO_BLOCK, Index
-from elsinore.trends.engine.memory import (
-    add_row,
-    add_to_row,
-    allocate,
-    clear_row,
-    copy_row,
-    empty_lane,
-    empty_lanes_of,
-    free_rows,
-)
-from elsinore.trends.engine.negatives import read_beginnings, set_limits
-from elsinore.trends.engine.numbers import add_lanes
-from elsinore.trends.engine.runs import read_tree, rows_of_run, rows_up_to, sort_leaf
+from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, NO_MOMENT, Index
+from elsinore.trends.engine.numbers import Lanes, add, clear, copy, normalise, take_least
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Batch, Program
+
+ROOM = cython.declare(Index, 8)  # times the rows of a slot are moved by one event at most
+
+
+@cython.nogil
+def has_row_room(program: Program, store: Store, slot: Index) -> cython.bint:
+    """Return whether an event, and the end of its timestamp, find room for rows."""
+    needed: cython.longlong = (ROOM + program.most_parts) * store.slots[slot].rows
+    if program.has_anchors:  # a step makes as many rows as there are anchors
+        needed *= 1 + program.most_steps
+    needed += 4 * LEAF_ROWS * (program.row_blocks + program.most_steps)
+    return store.row_top + needed <= store.row_orders.shape[0]
+
+
+@cython.nogil
+def allocate(store: Store, slot: Index, level: Index) -> Index:
+    """Return the first of `LEAF_ROWS << level` rows in a piece that is free."""
+    begin: Index = store.free[level]
+    store.slots[slot].rows += LEAF_ROWS << level
+    if begin >= 0:
+        store.free[level] = store.row_next[begin]
+        return begin
+    begin = store.row_top
+    store.row_top += LEAF_ROWS << level
+    return begin
+
+
+@cython.nogil
+def free_rows(store: Store, slot: Index, begin: Index, level: Index) -> cython.void:
+    """Free a piece."""
+    store.slots[slot].rows -= LEAF_ROWS << level
+    store.row_next[begin] = store.free[level]
+    store.free[level] = begin
+
+
+@cython.nogil
+def level_of(rows: Index) -> Index:
+    """Return the level of the least piece that has room for so many rows."""
+    level: Index = 0
+    while (LEAF_ROWS << level) < rows:
+        level += 1
+    return level
+
+
+@cython.inline
+@cython.nogil
+def rows_of_run(program: Program, block: Index, count: Index) -> Index:
+    """Return how many rows a run of so many events has."""
+    return count if program.blocks[block].is_rising else 2 * count
+
+
+@cython.nogil
+def begin_of(program: Program, store: Store, slot: Index, block: Index, level: Index) -> Index:
+    """Return the first row of a block's leaf, or of its run of a level."""
+    rows: Index = program.blocks[block].rows
+    if level < 0:
+        return store.leaves[slot, rows].begin
+    return store.runs[slot, rows, level].begin
+
+
+@cython.nogil
+def count_of(program: Program, store: Store, slot: Index, block: Index, level: Index) -> Index:
+    """Return how many rows a block's leaf has, with those that arrived, or its run of a level."""
+    rows: Index = program.blocks[block].rows
+    if level < 0:
+        return store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+    return rows_of_run(program, block, store.runs[slot, rows, level].count)
+
+
+@cython.nogil
+def make_scaled(program: Program, store: Store, slot: Index) -> cython.void:
+    """Bring all numbers of a slot, which have no powers yet, into their normal form."""
+    store.slots[slot].scaled = 1
+    store.has_powers = True
+    normalise(store.stored, slot, 0, store.stored.cells.shape[1])
+    normalise(store.added, slot, 0, store.added.cells.shape[1])
+    for block in range(program.blocks.shape[0]):
+        if program.blocks[block].rows < 0:
+            continue
+        cells: Index = program.blocks[block].sums * program.blocks[block].width
+        for level in range(-1, store.leaves[slot, program.blocks[block].rows].top):
+            begin: Index = begin_of(program, store, slot, block, level)
+            for row in range(begin, begin + count_of(program, store, slot, block, level)):
+                normalise(store.rows, row, 0, cells)
 
 
 @cython.nogil
@@ -40,8 +114,6 @@ def new_row(
 ) -> cython.void:
     """Make an empty row for an event of a block, `store.row`, to be kept by `keep_row`."""
     rows: Index = program.blocks[block].rows
-    cell: Index
-    column: Index
     if store.leaves[slot, rows].level < 0:
         store.leaves[slot, rows].level = 0
         store.leaves[slot, rows].begin = allocate(store, slot, 0)
@@ -74,173 +146,130 @@ def new_row(
             store.row_doubles[column, row] = batch.values.doubles[column, event]
             store.row_integers[column, row] = batch.values.integers[column, event]
     store.row_taken[row] = 0
-    clear_row(program, store, block, row)
+    store.row_columns[row] = program.blocks[block].width
+    cells: Index = program.blocks[block].sums * program.blocks[block].width
+    clear(store.rows, row, 0, cells, store.has_powers)
+    for cell in range(program.blocks[block].extremes * program.blocks[block].width):
+        store.rows.extremes[row, cell] = FOREVER
 
 
 @cython.nogil
 def keep_row(store: Store, slot: Index, rows: Index) -> cython.void:
-    """Keep the row that `new_row` made: it is there after its timestamp."""
+    """Keep the row that `new_row` made: events may follow it after its timestamp."""
     store.leaves[slot, rows].arriving += 1
 
 
 @cython.nogil
-def clear_gathered(program: Program, store: Store, at: Index, place: Index) -> cython.void:
-    """Let a read have gathered nothing."""
-    block: Index = program.reads[at].block
+def copy_row(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
+    """Copy a row of a block."""
+    copy_event(program, store, block, row, to)
+    copy_sums(program, store, block, row, to)
+
+
+@cython.nogil
+def copy_event(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
+    """Copy what a row has of its event: all but sums and extremes."""
+    if program.blocks[block].is_checked:
+        for column in range(store.row_doubles.shape[0]):
+            store.row_doubles[column, to] = store.row_doubles[column, row]
+            store.row_integers[column, to] = store.row_integers[column, row]
+    store.row_orders[to] = store.row_orders[row]
+    store.row_moments[to] = store.row_moments[row]
+    store.row_anchors[to] = store.row_anchors[row]
+    store.row_ordered[to] = store.row_ordered[row]
+    store.row_taken[to] = store.row_taken[row]
+
+
+@cython.nogil
+def copy_sums(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
+    """Copy the sums and extremes of a row of a block."""
+    cell: Index
+    columns: Index = store.row_columns[row]
+    store.row_columns[to] = columns
+    for number in range(program.blocks[block].sums):
+        cell = number * program.blocks[block].width
+        copy(store.rows, to, cell, store.rows, row, cell, columns, store.has_powers)
+    for cell in range(program.blocks[block].extremes * program.blocks[block].width):
+        store.rows.extremes[to, cell] = store.rows.extremes[row, cell]
+
+
+@cython.inline
+@cython.nogil
+def add_row(
+    program: Program,
+    store: Store,
+    slot: Index,
+    block: Index,
+    row: Index,
+    to: Lanes,
+    at: Index,
+    lane: Index,
+    lanes: Index,
+) -> cython.void:
+    """Add so many lanes of a row of a block, from `lane` on, to those of row `at` of others."""
     width: Index = program.blocks[block].width
-    number: Index
-    cell: Index
+    some: Index = min(store.row_columns[row] - lane, lanes)
     for number in range(program.blocks[block].sums):
-        first: Index = number * width + program.reads[at].lane
-        for cell in range(first, first + program.reads[at].lanes):
-            store.gathered[place, cell] = 0.0
-            store.gathered_powers[place, cell] = 0.0
+        cell: Index = number * width + lane
+        add(to, at, cell, store.rows, row, cell, some, store.slots[slot].scaled)
     for number in range(program.blocks[block].extremes):
-        first = number * width + program.reads[at].lane
-        for cell in range(first, first + program.reads[at].lanes):
-            store.gathered_extremes[place, cell] = FOREVER
+        cell = number * width + lane
+        take_least(to, at, cell, store.rows, row, cell, lanes)
 
 
 @cython.nogil
-def may_follow(
-    program: Program, store: Store, batch: Batch, event: Index, at: Index, row: Index
-) -> cython.bint:
-    """Return whether an event may follow that of a row.
-
-    The row's value is in some range of the read, its moment is from `low` to before `high`, and all
-    conditions hold, those on the trends' anchor included.
-    """
-    if store.row_moments[row] < store.low or store.row_moments[row] >= store.high:
-        return False
-    if program.reads[at].part < program.reads[at].parts_end and not is_in_range(
-        program, store, batch, event, at, row
-    ):
-        return False
-    if store.row_anchors[row] != 0 and not all_hold(
-        store.conditions,
-        program.reads[at].checks,
-        program.reads[at].checks_end,
-        batch.values,
-        event,
-        store.earlier,
-        row,
-        store.registers,
-        0,
-        0,
-    ):
-        return False
-    return all_hold(
-        store.conditions,
-        program.reads[at].conditions,
-        program.reads[at].conditions_end,
-        batch.values,
-        event,
-        store.earlier,
-        row,
-        store.registers,
-        0,
-        0,
-    )
-
-
-@cython.inline
-@cython.nogil
-def is_in_range(
-    program: Program, store: Store, batch: Batch, event: Index, at: Index, row: Index
-) -> cython.bint:
-    """Return whether a row's value is in some range of a read."""
-    part: Index
-    if not store.row_ordered[row]:
-        return False
-    for part in range(program.reads[at].part, program.reads[at].parts_end):
-        if batch.lows[event, part] <= store.row_orders[row] <= batch.highs[event, part]:
-            return True
-    return False
-
-
-@cython.inline
-@cython.nogil
-def gather(
-    program: Program, store: Store, slot: Index, at: Index, place: Index, row: Index
+def add_to_row(
+    program: Program, store: Store, slot: Index, block: Index, row: Index, to: Index
 ) -> cython.void:
-    """Add a row's lanes of a read to what the read gathers."""
-    block: Index = program.reads[at].block
-    number: Index
-    cell: Index
-    if store.slots[slot].scaled or program.blocks[block].extremes > 0:
-        add_row(program, store, slot, at, place, row)
-        return
-    lanes: Index = store.row_columns[row] - program.reads[at].lane
-    lanes = min(lanes, program.reads[at].lanes)
-    for number in range(program.blocks[block].sums):
-        first: Index = number * program.blocks[block].width + program.reads[at].lane
-        for cell in range(first, first + lanes):
-            store.gathered[place, cell] += store.row_cells[row, cell]
-
-
-@cython.nogil
-def read_rows(
-    program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index, place: Index
-) -> cython.void:
-    """Gather the sums of the rows that an event may follow; `place`: the read's in its step."""
-    block: Index = program.reads[at].block
-    row: Index
-    level: Index
-    part: Index
-    set_limits(program, store, slot, program.reads[at].guard)
-    if block == NO_BLOCK:
-        read_beginnings(program, store, slot, at, place)
-        return
-    is_next: cython.bint = program.blocks[block].is_next
-    clear_gathered(program, store, at, place)
-    rows: Index = program.blocks[block].rows
-    begin: Index = store.leaves[slot, rows].begin
-    for row in range(begin, begin + store.leaves[slot, rows].count):
-        if may_follow(program, store, batch, event, at, row):
-            gather(program, store, slot, at, place, row)
-            if is_next:
-                store.row_taken[row] = 1
-    for level in range(store.leaves[slot, rows].top):
-        count: Index = store.runs[slot, rows, level].count
-        if count == 0:
-            continue
-        begin = store.runs[slot, rows, level].begin
-        for part in range(program.reads[at].part, program.reads[at].parts_end):
-            if batch.lows[event, part] > batch.highs[event, part]:
-                continue
-            if not program.blocks[block].is_rising:
-                low: cython.longlong = batch.lows[event, part]
-                high: cython.longlong = batch.highs[event, part]
-                read_tree(program, store, slot, at, place, begin, count, low, high)
-                continue
-            row = rows_up_to(store, begin, count, batch.highs[event, part])
-            if row > 0:
-                gather(program, store, slot, at, place, begin + row - 1)
+    """Add a row to another one."""
+    width: Index = program.blocks[block].width
+    columns: Index = store.row_columns[row]
+    if columns > store.row_columns[to]:
+        for number in range(program.blocks[block].sums):
+            clear(
+                store.rows,
+                to,
+                number * width + store.row_columns[to],
+                number * width + columns,
+                True,
+            )
+        store.row_columns[to] = columns
+    add_row(program, store, slot, block, row, store.rows, to, 0, width)
 
 
 @cython.nogil
 def store_rows(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Remove the rows that the timestamp took, and add those that arrived."""
     rows: Index = program.blocks[block].rows
-    begin: Index = store.leaves[slot, rows].begin
-    row: Index
     if program.blocks[block].is_contiguous:
         drop_rows(program, store, slot, block)
     elif program.blocks[block].is_next:
-        keep: Index = 0
-        visible: Index = store.leaves[slot, rows].count
-        for row in range(visible + store.leaves[slot, rows].arriving):
-            if row >= visible or not store.row_taken[begin + row]:
-                if keep < row:
-                    copy_row(program, store, block, begin + row, begin + keep)
-                keep += 1
-        store.leaves[slot, rows].count = keep - store.leaves[slot, rows].arriving
+        remove_rows(program, store, slot, block, NO_MOMENT)
     if program.blocks[block].merges:
         merge_arriving(program, store, slot, block)
     store.leaves[slot, rows].count += store.leaves[slot, rows].arriving
     store.leaves[slot, rows].arriving = 0
-    if program.blocks[block].has_runs and store.leaves[slot, rows].count >= LEAF_ROWS:
-        sort_leaf(program, store, slot, block)
+
+
+@cython.nogil
+def remove_rows(
+    program: Program, store: Store, slot: Index, block: Index, moment: cython.longlong
+) -> cython.void:
+    """Remove the leaf's rows from before a moment; with NO_MOMENT, those that were taken."""
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    visible: Index = store.leaves[slot, rows].count
+    keep: Index = 0
+    for row in range(visible + store.leaves[slot, rows].arriving):
+        is_gone: cython.bint = store.row_moments[begin + row] < moment
+        if moment == NO_MOMENT:
+            is_gone = store.row_taken[begin + row]
+        if row < visible and is_gone:
+            continue
+        if keep < row:
+            copy_row(program, store, block, begin + row, begin + keep)
+        keep += 1
+    store.leaves[slot, rows].count = keep - store.leaves[slot, rows].arriving
 
 
 @cython.nogil
@@ -251,7 +280,6 @@ def merge_arriving(program: Program, store: Store, slot: Index, block: Index) ->
     visible: Index = store.leaves[slot, rows].count
     keep: Index = visible
     near: Index = 0
-    place: Index
     for place in range(visible, visible + store.leaves[slot, rows].arriving):
         row: Index = begin + place
         near = place_of_anchor(store, begin, keep, near, store.row_anchors[row])
@@ -271,9 +299,8 @@ def place_of_anchor(
 ) -> Index:
     """Return the place of an anchor's row among `count` rows from `begin` on, or `count`.
 
-    near: where the last one was found; rows of all states are in about the same order of anchors.
+    near: the place of the last one; rows of all states are in about the same order of anchors.
     """
-    step: Index
     for step in range(count):
         place: Index = near + step
         if place >= count:
@@ -289,8 +316,6 @@ def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cyth
     rows: Index = program.blocks[block].rows
     begin: Index = store.leaves[slot, rows].begin
     count: Index = store.leaves[slot, rows].count
-    row: Index
-    level: Index
     if count > 0:
         for row in range(store.leaves[slot, rows].arriving):
             copy_row(program, store, block, begin + count + row, begin + row)
@@ -298,35 +323,20 @@ def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cyth
     if store.leaves[slot, rows].arriving == 0 and store.leaves[slot, rows].level >= 0:
         free_rows(store, slot, begin, store.leaves[slot, rows].level)
         store.leaves[slot, rows].level = -1
-    for level in range(store.leaves[slot, rows].top):
-        if store.runs[slot, rows, level].count > 0:
-            free_rows(store, slot, store.runs[slot, rows, level].begin, level)
-            store.runs[slot, rows, level].count = 0
+    free_runs(program, store, slot, block, FOREVER)
     store.leaves[slot, rows].top = 0
 
 
 @cython.nogil
-def empty_row_lanes(
-    program: Program,
-    store: Store,
-    slot: Index,
-    block: Index,
-    lane: Index,
-    lanes: Index,
-    step: Index,
+def free_runs(
+    program: Program, store: Store, slot: Index, block: Index, moment: cython.longlong
 ) -> cython.void:
-    """Empty lanes of all rows of a block but those that arrived at the latest timestamp."""
+    """Free the runs of a block all of whose rows are from before a moment."""
     rows: Index = program.blocks[block].rows
-    begin: Index = store.leaves[slot, rows].begin
-    row: Index
-    level: Index
-    for row in range(begin, begin + store.leaves[slot, rows].count):
-        empty_lanes_of(program, store, block, row, lane, lanes, step)
     for level in range(store.leaves[slot, rows].top):
-        begin = store.runs[slot, rows, level].begin
-        count: Index = store.runs[slot, rows, level].count
-        for row in range(begin, begin + rows_of_run(program, block, count)):
-            empty_lanes_of(program, store, block, row, lane, lanes, step)
+        if store.runs[slot, rows, level].count and store.runs[slot, rows, level].newest < moment:
+            free_rows(store, slot, store.runs[slot, rows, level].begin, level)
+            store.runs[slot, rows, level].count = 0
 
 
 @cython.nogil
@@ -337,25 +347,47 @@ def forget_rows_before(
 
     Those of runs with later rows stay.
     """
-    rows: Index = program.blocks[block].rows
-    begin: Index = store.leaves[slot, rows].begin
-    keep: Index = 0
-    removed: Index = 0
-    visible: Index = store.leaves[slot, rows].count
-    row: Index
-    level: Index
-    for row in range(visible + store.leaves[slot, rows].arriving):
-        if row < visible and store.row_moments[begin + row] < moment:
-            removed += 1
-            continue
-        if keep < row:
-            copy_row(program, store, block, begin + row, begin + keep)
-        keep += 1
-    store.leaves[slot, rows].count -= removed
-    for level in range(store.leaves[slot, rows].top):
-        if store.runs[slot, rows, level].count and store.runs[slot, rows, level].newest < moment:
-            free_rows(store, slot, store.runs[slot, rows, level].begin, level)
-            store.runs[slot, rows, level].count = 0
+    if moment > NO_MOMENT:
+        remove_rows(program, store, slot, block, moment)
+    free_runs(program, store, slot, block, moment)
+
+
+@cython.nogil
+def empty_row_lanes(
+    program: Program, store: Store, slot: Index, block: Index, lane: Index, end: Index, step: Index
+) -> cython.void:
+    """Empty each `step`-th lane, from `lane` to before `end`, of all rows of a block.
+
+    Those that arrived at the latest timestamp are left out.
+    """
+    width: Index = program.blocks[block].width
+    for level in range(-1, store.leaves[slot, program.blocks[block].rows].top):
+        begin: Index = begin_of(program, store, slot, block, level)
+        count: Index = count_of(program, store, slot, block, level)
+        if level < 0:
+            count -= store.leaves[slot, program.blocks[block].rows].arriving
+        for row in range(begin, begin + count):
+            at: Index = lane
+            while at < end:
+                for number in range(program.blocks[block].sums):
+                    cell: Index = number * width + at
+                    clear(store.rows, row, cell, cell + 1, store.has_powers)
+                for number in range(program.blocks[block].extremes):
+                    store.rows.extremes[row, number * width + at] = FOREVER
+                at += step
+
+
+@cython.nogil
+def empty_lane(
+    program: Program, store: Store, slot: Index, block: Index, lane: Index
+) -> cython.void:
+    """Empty a lane of a block, the rows of its events left out."""
+    width: Index = program.blocks[block].width
+    for number in range(program.blocks[block].sums):
+        cell: Index = program.blocks[block].cell + number * width + lane
+        clear(store.stored, slot, cell, cell + 1, store.slots[slot].scaled)
+    for number in range(program.blocks[block].extremes):
+        store.stored.extremes[slot, program.blocks[block].extreme + number * width + lane] = FOREVER
 
 
 @cython.nogil
@@ -366,44 +398,19 @@ def add_up_rows(
 
     Rows from before `low` are left out: a negative match began after them.
     """
-    rows: Index = program.blocks[block].rows
-    begin: Index = store.leaves[slot, rows].begin
-    row: Index
-    while lane < program.blocks[block].width:
-        empty_lane(program, store, slot, block, lane)
-        for row in range(begin, begin + store.leaves[slot, rows].count):
-            if store.row_moments[row] >= store.low:
-                add_lane_of_row(program, store, slot, block, lane, row)
-        lane += step
-
-
-@cython.nogil
-def add_lane_of_row(
-    program: Program, store: Store, slot: Index, block: Index, lane: Index, row: Index
-) -> cython.void:
-    """Add a lane of a row to that of its block."""
     width: Index = program.blocks[block].width
-    number: Index
-    cell: Index
-    for number in range(program.blocks[block].sums):
-        at: Index = number * width + lane
-        cell = program.blocks[block].cell + at
-        if store.slots[slot].scaled:
-            add_lanes(
-                store.cells,
-                store.powers,
-                slot,
-                cell,
-                store.row_cells,
-                store.row_powers,
-                row,
-                at,
-                0,
-                1,
-            )
-        else:
-            store.cells[slot, cell] += store.row_cells[row, at]
-    for number in range(program.blocks[block].extremes):
-        at = number * width + lane
-        cell = program.blocks[block].extreme + at
-        store.extremes[slot, cell] = min(store.extremes[slot, cell], store.row_extremes[row, at])
+    begin: Index = begin_of(program, store, slot, block, -1)
+    while lane < width:
+        empty_lane(program, store, slot, block, lane)
+        for row in range(begin, begin + store.leaves[slot, program.blocks[block].rows].count):
+            if store.row_moments[row] < store.low:
+                continue
+            for number in range(program.blocks[block].sums):
+                at: Index = number * width + lane
+                cell: Index = program.blocks[block].cell + at
+                add(store.stored, slot, cell, store.rows, row, at, 1, store.slots[slot].scaled)
+            for number in range(program.blocks[block].extremes):
+                at = number * width + lane
+                cell = program.blocks[block].extreme + at
+                take_least(store.stored, slot, cell, store.rows, row, at, 1)
+        lane += step

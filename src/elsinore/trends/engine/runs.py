@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Sorted runs of rows of events: with the sums of all rows up to each, or as trees of sums.
 
 If all reads of a block go up to some value (`is_rising`), a row of a run has the sum of all rows up
@@ -11,12 +12,16 @@ from __future__ import annotations
 import cython
 
 from elsinore.trends.engine.constants import NEVER, Index
-from elsinore.trends.engine.memory import (
+from elsinore.trends.engine.rows import (
     add_row,
-    add_rows,
+    add_to_row,
     allocate,
+    begin_of,
+    copy_sums,
+    count_of,
     free_rows,
     level_of,
+    rows_of_run,
 )
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
@@ -28,7 +33,6 @@ def sort_leaf(program: Program, store: Store, slot: Index, block: Index) -> cyth
     rows: Index = program.blocks[block].rows
     begin: Index = store.leaves[slot, rows].begin
     count: Index = 0
-    row: Index
     for row in range(begin, begin + store.leaves[slot, rows].count):
         if store.row_ordered[row]:  # no event follows the others
             store.sorted_rows[count] = row
@@ -76,7 +80,6 @@ def sort_leaf(program: Program, store: Store, slot: Index, block: Index) -> cyth
 def sort_rows(store: Store, count: Index) -> cython.void:
     """Sort the first of `sorted_rows` by their values (Shell's sort)."""
     gap: Index = 1
-    place: Index
     while gap < count // 3:
         gap = 3 * gap + 1
     while gap > 0:
@@ -106,7 +109,6 @@ def merge(
     """Merge two runs: a row's sum is that of the last rows of both, unless they are trees."""
     i: Index = 0
     j: Index = 0
-    row: Index
     is_tree: cython.bint = not program.blocks[block].is_rising
     first: Index = to
     if is_tree:
@@ -148,33 +150,46 @@ def put_row(
     """Put a row into a run, with the sums of another one added; other below 0: without."""
     store.row_orders[to] = store.row_orders[row]
     store.row_ordered[to] = 1
-    add_rows(program, store, slot, block, row, other, to)
+    copy_sums(program, store, block, row, to)
+    if other >= 0:
+        add_to_row(program, store, slot, block, other, to)
 
 
 @cython.nogil
-def read_tree(
+def read_run(
     program: Program,
     store: Store,
     slot: Index,
     at: Index,
     place: Index,
-    begin: Index,
-    count: Index,
+    level: Index,
     low: cython.longlong,
     high: cython.longlong,
 ) -> cython.void:
-    """Gather the sums of the rows of a tree whose values are `low` to `high`."""
+    """Gather the sums of the rows of a run whose values are `low` to `high`."""
+    block: Index = program.reads[at].block
+    lane: Index = program.reads[at].lane
+    lanes: Index = program.reads[at].lanes
+    begin: Index = store.runs[slot, program.blocks[block].rows, level].begin
+    count: Index = store.runs[slot, program.blocks[block].rows, level].count
+    if program.blocks[block].is_rising:
+        last: Index = rows_up_to(store, begin, count, high)
+        if last > 0:
+            add_row(
+                program, store, slot, block, begin + last - 1, store.gathered, place, lane, lanes
+            )
+        return
     first: Index = count
-    last: Index = count + rows_up_to(store, begin + count, count, high)
+    last = count + rows_up_to(store, begin + count, count, high)
     if low > NEVER:
         first += rows_up_to(store, begin + count, count, low - 1)
     while first < last:
         if first & 1:
-            add_row(program, store, slot, at, place, begin + first)
+            add_row(program, store, slot, block, begin + first, store.gathered, place, lane, lanes)
             first += 1
         if last & 1:
             last -= 1
-            add_row(program, store, slot, at, place, begin + last)
+            add_row(program, store, slot, block, begin + last, store.gathered, place, lane, lanes)
         first >>= 1
         last >>= 1
 
@@ -194,12 +209,6 @@ def rows_up_to(store: Store, begin: Index, count: Index, high: cython.longlong) 
     return first - begin + (store.row_orders[first] <= high)
 
 
-@cython.nogil
-def rows_of_run(program: Program, block: Index, count: Index) -> Index:
-    """Return how many rows a run of so many events has."""
-    return count if program.blocks[block].is_rising else 2 * count
-
-
 def renumber_orders(
     program: Program,
     store: Store,
@@ -208,44 +217,38 @@ def renumber_orders(
     old: cython.const_longlong[::1],
     new: cython.const_longlong[::1],
 ) -> None:
-    """Order a block's rows by new codes in place of old ones, which are ascending."""
+    """Order a block's rows by new codes in place of old ones, which are ascending.
+
+    is_falling: codes of rows are inverted.
+    """
     slot: Index
     level: Index
-    rows: Index = program.blocks[block].rows
-    for slot in range(store.leaves.shape[0]):
-        used: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
-        renumber_rows(store, store.leaves[slot, rows].begin, used, is_falling, old, new)
-        for level in range(store.leaves[slot, rows].top):
-            count: Index = store.runs[slot, rows, level].count
-            first: Index = rows_of_run(program, block, count) - count
-            first += store.runs[slot, rows, level].begin
-            renumber_rows(store, first, count, is_falling, old, new)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def renumber_rows(
-    store: Store,
-    begin: Index,
-    count: Index,
-    is_falling: cython.bint,
-    old: cython.const_longlong[::1],
-    new: cython.const_longlong[::1],
-) -> cython.void:
-    """Give some rows new codes; they are inverted if rows fall."""
     row: Index
-    for row in range(begin, begin + count):
-        if not store.row_ordered[row]:
-            continue
-        code: cython.longlong = store.row_orders[row]
-        if is_falling:
-            code = ~code
-        first: Index = 0
-        last: Index = old.shape[0] - 1
-        while first < last:
-            middle: Index = (first + last) >> 1
-            if old[middle] < code:
-                first = middle + 1
-            else:
-                last = middle
-        store.row_orders[row] = ~new[first] if is_falling else new[first]
+    for slot in range(store.leaves.shape[0]):
+        for level in range(-1, store.leaves[slot, program.blocks[block].rows].top):
+            begin: Index = begin_of(program, store, slot, block, level)
+            count: Index = count_of(program, store, slot, block, level)
+            sums: Index = 0  # a tree's rows of sums come first
+            if level >= 0 and not program.blocks[block].is_rising:
+                sums = count // 2
+            for row in range(begin + sums, begin + count):
+                if store.row_ordered[row]:
+                    code: cython.longlong = store.row_orders[row]
+                    code = renumbered(~code if is_falling else code, old, new)
+                    store.row_orders[row] = ~code if is_falling else code
+
+
+@cython.nogil
+def renumbered(
+    code: cython.longlong, old: cython.const_longlong[::1], new: cython.const_longlong[::1]
+) -> cython.longlong:
+    """Return the new code in place of an old one."""
+    first: Index = 0
+    last: Index = old.shape[0] - 1
+    while first < last:
+        middle: Index = (first + last) >> 1
+        if old[middle] < code:
+            first = middle + 1
+        else:
+            last = middle
+    return new[first]

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from elsinore.trends.engine.constants import LEAF_ROWS, LEVELS, NO_KEY
 from elsinore.trends.engine.store import RUN, Store
 from elsinore.trends.engine.tables import Program
-from elsinore.trends.engine.totals import rebuild
+from elsinore.trends.engine.windows import rebuild
 
 _NOT_SAVED = ("runs", "row_next")  # `runs` are saved by their places, of which few are in use
-_POWERS = ("powers", "added_powers")  # of slots; all 0 where none is scaled
+_POWERS = ("stored.powers", "added.powers")  # of slots; all 0 where none is scaled
 _SNAPSHOTS = ("snapshots",)  # of events that are compared
-_FORMS = ("marks", "form_growths", "form_weights", "form_leasts")  # of bursts not yet put in
+_FORMS = ("marks", "forms", "form_leasts")  # of bursts whose values are not put in
 Ints = NDArray[np.int64]
 
 
@@ -49,11 +49,12 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
     skipped: tuple[str, ...] = _NOT_SAVED
     if not slots["scaled"][used].any():
         skipped += _POWERS
-    if not store.per_slot["graphlets"]["forms"][used].any():
+    graphlets = store.per_slot["graphlets"][used]
+    if not (graphlets["forms"].any() or graphlets["sharing"].any()):
         skipped += _FORMS
-    if not store.per_slot["graphlets"]["columns"][used].any():
+    if not graphlets["columns"].any():
         skipped += _SNAPSHOTS
-    arrays = {name: array[used] for name, array in store.slot_arrays().items()}
+    arrays = {name: array[used] for name, array in store.per_slot.items()}
     if store.shape.row_blocks:
         runs = store.per_slot["runs"][used].reshape(-1)
         places = np.flatnonzero(runs["count"])
@@ -61,8 +62,8 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
         rows = _pieces(program, store, arrays["leaves"], places, runs[places]).rows()
         arrays |= {name: array[rows] for name, array in store.row_arrays().items()}
         if not store.has_powers:
-            skipped += ("row_powers",)
-    arrays |= store.total_arrays() | store.set_arrays()
+            skipped += ("rows.powers",)
+    arrays |= store.total_arrays() | {"counts": np.asarray(store.counts)}
     for name, array in arrays.items():
         if name not in skipped and array.size:
             saved[name] = _as_bytes(array) if array.dtype.names else array
@@ -75,8 +76,8 @@ def load_store(program: Program, store: Store, saved: dict[str, NDArray[Any]]) -
     used = saved["used"]
     store.has_powers = bool(has_powers)
     store.grow_slots(size)
-    _fill(store.slot_arrays(), saved, used)
-    _fill(store.set_arrays(), saved, slice(None))
+    _fill(store.per_slot, saved, used)
+    _fill({"counts": np.asarray(store.counts)}, saved, slice(None))
     if "run_places" in saved:
         _load_rows(program, store, saved, used)
     count, room = (len(saved["totals"]) if "totals" in saved else 0), len(store.totals)

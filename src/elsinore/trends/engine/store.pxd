@@ -1,36 +1,29 @@
 from elsinore.operators.conditions.tables cimport Columns, Conditions, Registers
+from elsinore.trends.engine.numbers cimport Lanes
 from elsinore.trends.engine.tables cimport Range
 
 cdef class Store:
     cdef public Slot[::1] slots
-    cdef public double[:, ::1] cells
-    cdef public double[:, ::1] powers
-    cdef public double[:, ::1] added
-    cdef public double[:, ::1] added_powers
-    cdef public long long[:, ::1] extremes
-    cdef public long long[:, ::1] added_extremes
+    cdef public Lanes stored
+    cdef public Lanes added
+    cdef public Lanes rows
+    cdef public Lanes gathered
+    cdef public Lanes work
+    cdef public Lanes factors
     cdef public unsigned char[:, ::1] emptied
     cdef public int[:, ::1] touched
     cdef public Range[:, ::1] ranges
     cdef public long long[:, ::1] first
     cdef public long long[:, ::1] last
     cdef public unsigned char[::1] seen
-    cdef public double[:, ::1] work
-    cdef public double[:, ::1] work_powers
     cdef public Leaf[:, ::1] leaves
     cdef public Run[:, :, ::1] runs
     cdef public long long[:, ::1] latest
     cdef public long long[:, ::1] opened
-    cdef public double[:, ::1] gathered
-    cdef public double[:, ::1] gathered_powers
-    cdef public long long[:, ::1] gathered_extremes
     cdef public long long[::1] row_orders
     cdef public long long[::1] row_moments
     cdef public unsigned char[::1] row_ordered
     cdef public unsigned char[::1] row_taken
-    cdef public double[:, ::1] row_cells
-    cdef public double[:, ::1] row_powers
-    cdef public long long[:, ::1] row_extremes
     cdef public int[::1] row_columns
     cdef public int[::1] row_next
     cdef public long long[::1] row_anchors
@@ -50,27 +43,18 @@ cdef class Store:
     cdef public bint needs_rows
     cdef public Graphlet[:, ::1] graphlets
     cdef public unsigned char[:, ::1] shares
-    cdef public double[:, ::1] growths
-    cdef public double[:, ::1] arriving
-    cdef public double[:, :, ::1] form_growths
-    cdef public double[:, :, ::1] form_weights
+    cdef public double[:, :, ::1] forms
     cdef public long long[:, :, ::1] form_leasts
     cdef public unsigned char[:, ::1] marks
     cdef public double[:, ::1] composed
     cdef public double[:, ::1] composed_powers
-    cdef public double[:, ::1] composed_weights
     cdef public long long[:, ::1] composed_leasts
     cdef public double[::1] put_prices
     cdef public double[:, ::1] snapshots
-    cdef public double[:, :, ::1] weights
-    cdef public long long[:, :, ::1] leasts
     cdef public Burst[:, ::1] bursts
     cdef public Counts[::1] counts
     cdef public double[::1] separate
     cdef public unsigned char[::1] chosen
-    cdef public double[::1] factors
-    cdef public double[::1] factor_powers
-    cdef public double[::1] factor_weights
     cdef public Record[::1] records
     cdef public Py_ssize_t record_count
     cdef public int mode

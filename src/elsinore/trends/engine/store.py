@@ -19,6 +19,7 @@ from elsinore.trends.engine.constants import (
     NO_MOMENT,
     Index,
 )
+from elsinore.trends.engine.numbers import Lanes
 from elsinore.trends.engine.tables import RANGE
 
 SLOT = struct(i8="time edge rows moment anchors", i4="key group touched scaled pending")
@@ -40,7 +41,14 @@ RECORD = struct(i8="time events", f8="benefit", i4="number key queries")
 
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
-_ZEROS = ("cells", "powers", "added", "added_powers", "snapshots", "row_powers")  # of empty slots
+_ZEROS = (
+    "stored.cells",
+    "stored.powers",
+    "added.cells",
+    "added.powers",
+    "snapshots",
+    "rows.powers",
+)
 _BY_COLUMN = ("row_doubles", "row_integers")  # of each column the rows side by side
 
 
@@ -61,8 +69,8 @@ class StoreShape(NamedTuple):
     row_extremes: int
     sets: int  # sharing sets
     cohorts: int
-    weights: int  # of all cohorts
-    leasts: int
+    form_places: int  # in forms: growths and weights of all cohorts
+    leasts: int  # of all cohorts
     units: int
     forms: int  # that are kept of a sharing set at most
     snapshots: int  # values of those of events that are compared, of all sharing sets
@@ -75,8 +83,8 @@ class StoreShape(NamedTuple):
 class Store:
     """The slots of keys: lanes, what the latest timestamp added to them, and open windows.
 
-    - `cells[slot]`, `powers[slot]`, `extremes[slot]`: what events before the latest timestamp
-      added up; `added...[slot]`: what those of the latest timestamp add.
+    - `stored`: lanes of each slot, the sums of events before the latest timestamp; `added`: what
+      those of the latest timestamp add to them. `work`, `factors`: room for computing lanes.
     - `touched[slot, :slots[slot].touched]`: the blocks to which they add, in the lanes
       `ranges[slot, block]`; `emptied[slot, lane]`: lanes that they empty.
     - `first[slot, kind]` to `last[slot, kind]`: the open windows; `opened[slot, lane]`: the first
@@ -85,16 +93,15 @@ class Store:
     - `totals[:total_count]`, with `total_cells` and so on: a row for each (query, group, window);
       `places` is its hash table.
     - `leaves[slot, block]`, `runs[slot, block]`: where the rows of blocks with rows are among
-      `row_orders`, `row_cells` and so on (`elsinore.trends.engine.rows`); of each sum, the first
+      `row_orders`, `rows` and so on (`elsinore.trends.engine.rows`); of each sum, the first
       `row_columns[row]` lanes are there, others are 0.
     - `snapshots[slot]`: of each sharing set whose events are compared, the values of its snapshots,
       one after another (`elsinore.trends.engine.sharing.edges`).
     - `bursts[slot, set]`, `graphlets[slot, set]`: the burst that is not complete, and its shared
-      graphlet, in which a cohort has a part if `shares[slot, cohort]` is 1. What its events of
-      earlier timestamps did to each cohort is `growths[slot]`, `weights[slot, 0]` and
-      `leasts[slot, 0]`; those of the latest one, `arriving[slot]`, `weights[slot, 1]` and
-      `leasts[slot, 1]`. What earlier bursts did is `form_growths[slot, form]` and so on, of which
-      each unit's lanes have the first `marks[slot, unit]` (`elsinore.trends.engine.sharing`).
+      graphlet, in which a cohort has a part if `shares[slot, cohort]` is 1. What bursts did to each
+      cohort is `forms[slot, form]` and `form_leasts[slot, form]`: first earlier bursts, of which
+      each unit's lanes have the first `marks[slot, unit]`, then the present one, and last of all
+      the events of the latest timestamp (`elsinore.trends.engine.sharing.snapshots`).
       `counts[set]`: what became of all bursts of a set.
     """
 
@@ -110,20 +117,17 @@ class Store:
         self.one_slot = one_slot
         self.matched = 0
         self.most_totals = shape.closing
-        self.work = np.zeros((2, max(shape.widest, 1)))
-        self.work_powers = np.zeros((2, max(shape.widest, 1)))
         self.mode = mode
         self.counts = empty(COUNTS, shape.sets)
         self.separate = np.zeros(shape.cohorts)
         self.put_prices = np.zeros(shape.cohorts)
-        self.composed = np.zeros((shape.forms + 1, shape.cohorts))
+        self.composed = np.zeros((shape.forms + 1, shape.form_places))
         self.composed_powers = np.zeros((shape.forms + 1, shape.cohorts))
-        self.composed_weights = np.zeros((shape.forms + 1, shape.weights))
         self.composed_leasts = np.zeros((shape.forms + 1, shape.leasts), np.int64)
         self.chosen = np.zeros(shape.cohorts, np.uint8)
-        self.factors = np.zeros(max(shape.widest, 1))
-        self.factor_powers = np.zeros(max(shape.widest, 1))
-        self.factor_weights = np.zeros(max(shape.widest, 1))
+        self.stored, self.added, self.rows = Lanes(0, 0), Lanes(0, 0), Lanes(0, 0)
+        self.work = Lanes(2, max(shape.widest, 1))
+        self.factors = Lanes(2, max(shape.widest, 1))
         self.record_count = 0
         self.records = empty(RECORD, 0)
         self.have_reads(1)
@@ -150,17 +154,15 @@ class Store:
     def _take(self, arrays: dict[str, Any]) -> dict[str, Any]:
         """Take arrays as fields, and return them."""
         for name, array in arrays.items():
-            setattr(self, name, array.T if name in _BY_COLUMN else array)
+            owner, _, field = name.rpartition(".")
+            to = getattr(self, owner) if owner else self
+            setattr(to, field, array.T if name in _BY_COLUMN else array)
         return arrays
 
     def _take_rows(self, arrays: dict[str, Any]) -> None:
         self.per_row = self._take(arrays)
         self.earlier = Columns(self.row_doubles, self.row_integers)
         self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
-
-    def set_arrays(self) -> dict[str, Any]:
-        """Return the arrays with a row for each sharing set."""
-        return {"counts": np.asarray(self.counts)}
 
     def have_records(self, count: Index) -> None:
         """Have room for so many more records of bursts."""
@@ -170,9 +172,7 @@ class Store:
 
     def have_reads(self, count: Index) -> None:
         """Have room for what so many reads of a step gather."""
-        self.gathered = np.zeros((count, self.shape.row_cells))
-        self.gathered_powers = np.zeros((count, self.shape.row_cells))
-        self.gathered_extremes = np.zeros((count, self.shape.row_extremes), np.int64)
+        self.gathered = Lanes(count, self.shape.row_cells, self.shape.row_extremes)
 
     def have_classes(self, count: Index) -> None:
         """Have an entry of `seen` for each class of events: whether one of them came."""
@@ -193,11 +193,6 @@ class Store:
         _copy(self.row_arrays(), arrays)
         self._take_rows(arrays)
 
-    def slot_arrays(self) -> dict[str, Any]:
-        """Return the arrays with a row for each slot."""
-        arrays: dict[str, Any] = self.per_slot
-        return arrays
-
     def total_arrays(self) -> dict[str, Any]:
         """Return the arrays with a row for each total, those in use only."""
         arrays = self.per_total.items()
@@ -208,7 +203,7 @@ class Store:
         have = len(self.slots)
         if count > have:
             arrays = _empty_slots(self.shape, max(count, 2 * have))
-            _copy(self.slot_arrays(), arrays)
+            _copy(self.per_slot, arrays)
             self.per_slot = self._take(arrays)
 
     def grow_totals(self, expected: int) -> None:
@@ -231,7 +226,7 @@ class Store:
     def release(self, slots: Any) -> None:
         """Make slots as they were before their first key."""
         empty = _empty_slots(self.shape, 1)
-        for name, array in self.slot_arrays().items():
+        for name, array in self.per_slot.items():
             array[slots] = empty[name][0]
 
     @property
@@ -277,12 +272,12 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
     graphlets["changed"] = graphlets["opened"] = graphlets["opening"] = NO_MOMENT
     return {
         "slots": slots,
-        "cells": np.zeros((count, shape.cells)),
-        "powers": np.zeros((count, shape.cells)),
-        "added": np.zeros((count, shape.cells)),
-        "added_powers": np.zeros((count, shape.cells)),
-        "extremes": np.full((count, shape.extremes), FOREVER, np.int64),
-        "added_extremes": np.full((count, shape.extremes), FOREVER, np.int64),
+        "stored.cells": np.zeros((count, shape.cells)),
+        "stored.powers": np.zeros((count, shape.cells)),
+        "stored.extremes": np.full((count, shape.extremes), FOREVER, np.int64),
+        "added.cells": np.zeros((count, shape.cells)),
+        "added.powers": np.zeros((count, shape.cells)),
+        "added.extremes": np.full((count, shape.extremes), FOREVER, np.int64),
         "emptied": np.zeros((count, shape.lanes), np.uint8),
         "touched": np.zeros((count, shape.blocks), np.int32),
         "ranges": np.zeros((count, shape.blocks), RANGE).view(np.recarray),
@@ -292,15 +287,10 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "runs": np.zeros((count, shape.row_blocks, LEVELS), RUN).view(np.recarray),
         "graphlets": graphlets.view(np.recarray),
         "shares": np.zeros((count, shape.cohorts), np.uint8),
-        "growths": np.ones((count, shape.cohorts)),
-        "arriving": np.zeros((count, shape.cohorts)),
         "marks": np.zeros((count, shape.units), np.uint8),
-        "form_growths": np.zeros((count, shape.forms, shape.cohorts)),
-        "form_weights": np.zeros((count, shape.forms, shape.weights)),
-        "form_leasts": np.zeros((count, shape.forms, shape.leasts), np.int64),
+        "forms": np.zeros((count, shape.forms + 2, shape.form_places)),
+        "form_leasts": np.zeros((count, shape.forms + 2, shape.leasts), np.int64),
         "snapshots": np.zeros((count, shape.snapshots)),
-        "weights": np.zeros((count, 2, shape.weights)),
-        "leasts": np.full((count, 2, shape.leasts), FOREVER, np.int64),
         "bursts": np.zeros((count, shape.sets), BURST).view(np.recarray),
         "latest": np.full((count, shape.negatives), NO_MOMENT, np.int64),
         "opened": np.zeros((count, shape.windows), np.int64),
@@ -314,9 +304,9 @@ def _empty_rows(shape: StoreShape, rows: int) -> dict[str, Any]:
         "row_anchors": np.zeros(rows, np.int64),
         "row_ordered": np.zeros(rows, np.uint8),
         "row_taken": np.zeros(rows, np.uint8),
-        "row_cells": np.zeros((rows, shape.row_cells)),
-        "row_powers": np.zeros((rows, shape.row_cells)),
-        "row_extremes": np.zeros((rows, shape.row_extremes), np.int64),
+        "rows.cells": np.zeros((rows, shape.row_cells)),
+        "rows.powers": np.zeros((rows, shape.row_cells)),
+        "rows.extremes": np.zeros((rows, shape.row_extremes), np.int64),
         "row_columns": np.zeros(rows, np.int32),
         "row_next": np.zeros(rows, np.int32),
         # of each column the rows side by side

@@ -41,7 +41,7 @@ WATCH = struct(i4="negative extreme lanes")
 RESET = struct(i4="block lane lanes")
 EVENT_CLASS = struct(i4="steps steps_end resets resets_end sections sections_end breaks breaks_end")
 SHARING_SET = struct(
-    i4="cohorts cohorts_end addends addends_end weights ranks ranks_end leasts spans spans_end "
+    i4="cohorts cohorts_end addends addends_end form ranks ranks_end leasts spans spans_end "
     "queries can_share is_repeated units units_end most_forms readers readers_end parts "
     "parts_end cells columns snapshots"
 )
@@ -75,14 +75,11 @@ TABLES = {
     "reads": READ,
     "guards": GUARD,
     "ways": WAY,
-    "negatives": NUMBER,
     "watches": WATCH,
     "blocks": BLOCK,
     "kinds": WINDOW_KIND,
     "ends": QUERY_END,
     "fields": FIELD,
-    "places": NUMBER,
-    "seeds": NUMBER,
     "sets": SHARING_SET,
     "cohorts": COHORT,
     "readers": READER,
@@ -91,11 +88,14 @@ TABLES = {
     "values": PRICE,
     "spans": SPAN,
     "sections": SECTION,
-    "members": NUMBER,
     "takers": RANGE,
     "breaks": BREAK,
     "units": UNIT,
     "pieces": PIECE,
+    "negatives": NUMBER,
+    "places": NUMBER,
+    "seeds": NUMBER,
+    "members": NUMBER,
     "touched": NUMBER,
     "member_units": NUMBER,
     "shared_addends": NUMBER,

@@ -1,17 +1,22 @@
-"""Which windows of a slot are open: at the first event after an edge some close and others open.
+# cython: infer_types=True
+"""Which windows of a slot are open, and the totals of those that are closed.
 
-Window k of a kind is [origin + k * step, origin + k * step + within); without WITHIN there is one,
-which never ends. It has the lane `k % overlap` of each of the kind's nodes. While it is open the
-kind's cell of that lane is 1: trends begin there. In all cells of other lanes there is 0, so that
-events need not look at windows.
+At the first event after an edge some windows close and others open. Window k of a kind is
+[origin + k * step, origin + k * step + within); without WITHIN there is one, which never ends. It
+has the lane `k % overlap` of each of the kind's nodes. While it is open the kind's cell of that
+lane is 1: trends begin there. In all cells of other lanes there is 0, so that events need not look
+at windows.
+
+Totals are rows for each (query, group, window), looked up by hashing.
 """
 
 from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.constants import FOREVER, Index
-from elsinore.trends.engine.negatives import set_limits
+from elsinore.trends.engine.constants import FOREVER, Index, Number
+from elsinore.trends.engine.numbers import pairs, plus
+from elsinore.trends.engine.reads import set_limits
 from elsinore.trends.engine.rows import (
     add_up_rows,
     drop_rows,
@@ -21,7 +26,8 @@ from elsinore.trends.engine.rows import (
 from elsinore.trends.engine.sharing.columns import close_snapshots, forget_snapshots
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
-from elsinore.trends.engine.totals import add_to_totals
+
+MASK = cython.declare(cython.longlong, 2**30 - 1)  # products of two such numbers fit 64 bits
 
 
 @cython.inline
@@ -89,13 +95,13 @@ def empty_window(
     overlap: Index = program.kinds[kind].overlap
     cell: Index = program.kinds[kind].cell + lane
     while cell < program.kinds[kind].cells_end:
-        store.cells[slot, cell] = 0.0
+        store.stored.cells[slot, cell] = 0.0
         if store.slots[slot].scaled:
-            store.powers[slot, cell] = 0.0
+            store.stored.powers[slot, cell] = 0.0
         cell += overlap
     cell = program.kinds[kind].extreme + lane
     while cell < program.kinds[kind].extremes_end:
-        store.extremes[slot, cell] = FOREVER
+        store.stored.extremes[slot, cell] = FOREVER
         cell += overlap
 
 
@@ -110,7 +116,6 @@ def close_rows(
 ) -> cython.void:
     """Empty the lanes of windows `first` to before `end` in the rows of events."""
     overlap: Index = program.kinds[kind].overlap
-    block: Index
     window: cython.longlong
     for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
         if program.blocks[block].rows < 0:
@@ -131,7 +136,6 @@ def decide_ends(
     program: Program, store: Store, slot: Index, kind: Index, lane: Index
 ) -> cython.void:
     """Add up the trends of a window after whose end no negative match began."""
-    block: Index
     overlap: Index = program.kinds[kind].overlap
     for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
         if program.blocks[block].closing >= 0:
@@ -167,20 +171,18 @@ def open_windows(
     overlap: Index = program.kinds[kind].overlap
     begin: cython.longlong = max(store.last[slot, kind] + 1, store.first[slot, kind])
     window: cython.longlong
-    place: Index
     for window in range(begin, last + 1):
         lane: Index = lane_of(window, overlap)
-        store.cells[slot, program.kinds[kind].cell + lane] = 1.0
+        store.stored.cells[slot, program.kinds[kind].cell + lane] = 1.0
         store.opened[slot, program.kinds[kind].opened + lane] = store.slots[slot].moment
         for place in range(program.kinds[kind].seeds, program.kinds[kind].seeds_end):
-            store.cells[slot, program.seeds[place] + lane] = 1.0
+            store.stored.cells[slot, program.seeds[place] + lane] = 1.0
     store.last[slot, kind] = max(store.last[slot, kind], last)
 
 
 @cython.nogil
 def move_windows(program: Program, store: Store, slot: Index, time: cython.longlong) -> cython.void:
     """Close the windows that end by a time and open those that contain it."""
-    kind: Index
     edge: cython.longlong = FOREVER
     is_new: cython.bint = store.slots[slot].key < 0
     for kind in range(program.kinds.shape[0]):
@@ -200,10 +202,113 @@ def move_windows(program: Program, store: Store, slot: Index, time: cython.longl
 @cython.nogil
 def has_powers(store: Store, slot: Index) -> Index:
     """Return whether some number of a slot has a power."""
-    cell: Index
     if store.slots[slot].rows > 0:
         return 1
-    for cell in range(store.powers.shape[1]):
-        if store.powers[slot, cell] != 0.0:
+    for cell in range(store.stored.powers.shape[1]):
+        if store.stored.powers[slot, cell] != 0.0:
             return 1
     return 0
+
+
+@cython.inline
+@cython.nogil
+def home(
+    query: cython.longlong, group: cython.longlong, window: cython.longlong, size: cython.longlong
+) -> cython.longlong:
+    """Return where in a table of `size` entries, a power of two, a total is looked up first."""
+    mixed: cython.longlong = cython.cast(cython.longlong, query) * 1_000_003
+    mixed = ((mixed + cython.cast(cython.longlong, group)) & MASK) * 1_540_483_477
+    folded: cython.longlong = cython.cast(cython.longlong, window)
+    mixed = mixed ^ (((folded ^ (folded >> 29)) & MASK) * 1_000_000_007)
+    mixed = (mixed ^ (mixed >> 31)) & MASK
+    mixed = mixed * 1_540_483_477
+    return (mixed >> 15) & (size - 1)
+
+
+@cython.nogil
+def row_of(store: Store, query: Index, group: Index, window: cython.longlong) -> Index:
+    """Return the row of a total, a new one if there is none; there is room for one more."""
+    size: cython.longlong = store.places.shape[0]
+    place: cython.longlong = home(query, group, window, size)
+    row: Index = store.places[place]
+    while row >= 0:
+        if (
+            store.totals[row].window == window
+            and store.totals[row].group == group
+            and store.totals[row].query == query
+        ):
+            return row
+        place = (place + 1) & (size - 1)
+        row = store.places[place]
+    row = store.total_count
+    store.total_count += 1
+    store.places[place] = cython.cast(Index, row)
+    store.totals[row].query = query
+    store.totals[row].group = group
+    store.totals[row].window = window
+    return row
+
+
+def rebuild(store: Store) -> None:
+    """Enter all totals into an empty hash table."""
+    size: cython.longlong = store.places.shape[0]
+    row: Index
+    for row in range(store.total_count):
+        place: cython.longlong = home(
+            store.totals[row].query, store.totals[row].group, store.totals[row].window, size
+        )
+        while store.places[place] >= 0:
+            place = (place + 1) & (size - 1)
+        store.places[place] = cython.cast(Index, row)
+
+
+@cython.nogil
+def sum_of(program: Program, store: Store, slot: Index, field: Index, lane: Index) -> Number:
+    """Return the sum of the cells of a field in a lane."""
+    total: Number = Number(0.0, 0.0)
+    for place in range(program.fields[field].places, program.fields[field].places_end):
+        cell: Index = program.places[place] + lane
+        power: cython.double = store.stored.powers[slot, cell] if store.slots[slot].scaled else 0.0
+        total = plus(total, Number(store.stored.cells[slot, cell], power))
+    return total
+
+
+@cython.nogil
+def add_to_totals(
+    program: Program, store: Store, slot: Index, kind: Index, lane: Index, window: cython.longlong
+) -> cython.void:
+    """Add what a slot has in one window to the totals of its group, for each query with trends."""
+    field: Index
+    for at in range(program.kinds[kind].ends, program.kinds[kind].ends_end):
+        field = program.ends[at].fields
+        trends: Number = sum_of(program, store, slot, field, lane)
+        if program.ends[at].pairs:
+            trends = pairs(
+                trends,
+                sum_of(program, store, slot, field + 1, lane),
+                sum_of(program, store, slot, field + 2, lane),
+            )
+        if trends.mantissa == 0.0:
+            continue
+        row: Index = row_of(store, program.ends[at].query, store.slots[slot].group, window)
+        add_number(store, row, 0, trends)
+        if not program.ends[at].pairs:
+            for field in range(program.ends[at].fields + 1, program.ends[at].fields_end):
+                number: Number = sum_of(program, store, slot, field, lane)
+                add_number(store, row, field - program.ends[at].fields, number)
+        for field in range(program.ends[at].extremes, program.ends[at].extremes_end):
+            column: Index = field - program.ends[at].extremes
+            for place in range(program.fields[field].places, program.fields[field].places_end):
+                store.total_extremes[row, column] = min(
+                    store.total_extremes[row, column],
+                    store.stored.extremes[slot, program.places[place] + lane],
+                )
+
+
+@cython.nogil
+def add_number(store: Store, row: Index, column: Index, number: Number) -> cython.void:
+    """Add a number to a field of a total."""
+    total: Number = Number(store.total_cells[row, column], store.total_powers[row, column])
+    total = plus(total, number)
+    store.total_cells[row, column] = total.mantissa
+    store.total_powers[row, column] = total.power

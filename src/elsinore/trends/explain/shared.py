@@ -14,8 +14,8 @@ from elsinore.plan.template import ALL, START
 from elsinore.plan.trends import TrendUnit, once_per_unit
 from elsinore.plan.unit import Partition
 from elsinore.trends.engine.layout import Layout
+from elsinore.trends.engine.program import engine_unit
 from elsinore.trends.engine.sharing.sets import sharing_sets
-from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.engine.updates import Updates
 
 BURSTS = "burst by burst, where it pays"

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Bursts: when they begin and end (HAMLET, Definition 10), and what was decided for them.
 
 A burst of a sharing set of E+ are the E events that its queries match, until they match an event of
@@ -10,9 +11,9 @@ import cython
 
 from elsinore.trends.engine.constants import DYNAMIC, NO_MOMENT, NO_SHARING, Index
 from elsinore.trends.engine.sharing.columns import has_rows_apart, put_columns_in, split_rows
-from elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
 from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
 from elsinore.trends.engine.sharing.optimizer import decide
+from elsinore.trends.engine.sharing.snapshots import catch_up, catch_up_units
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
 
@@ -30,7 +31,6 @@ WAS_SHARED = cython.declare(Index, 2)
 @cython.nogil
 def break_bursts(program: Program, store: Store, slot: Index, known: Index) -> cython.void:
     """End the bursts that an event of a class breaks; what it reads and changes is up to date."""
-    place: Index
     for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
         number: Index = program.breaks[place].number
         store.graphlets[slot, number].left = store.slots[slot].time
@@ -47,7 +47,6 @@ def break_bursts(program: Program, store: Store, slot: Index, known: Index) -> c
 @cython.nogil
 def end_bursts(program: Program, store: Store, slot: Index) -> cython.void:
     """End all bursts of a slot: a pane is over."""
-    number: Index
     for number in range(program.sets.shape[0]):
         store.graphlets[slot, number].opened = NO_MOMENT
         if store.bursts[slot, number].events > 0:
@@ -75,17 +74,11 @@ def note_event(
         if store.bursts[slot, number].events > store.bursts[slot, number].limit:
             reconsider(program, store, slot, number)
         if store.bursts[slot, number].is_observed:
-            observe(program, store, number, section)
-
-
-@cython.nogil
-def observe(program: Program, store: Store, number: Index, section: Index) -> cython.void:
-    """Note which part of the work of all cohorts an event is."""
-    store.counts[number].observed += 1.0
-    store.counts[number].taken += program.sections[section].taken
-    if store.counts[number].observed > FORGET:
-        store.counts[number].observed /= 2.0
-        store.counts[number].taken /= 2.0
+            store.counts[number].observed += 1.0
+            store.counts[number].taken += program.sections[section].taken
+            if store.counts[number].observed > FORGET:
+                store.counts[number].observed /= 2.0
+                store.counts[number].taken /= 2.0
 
 
 @cython.nogil
@@ -115,7 +108,6 @@ def share(
     rows of shared events.
     """
     store.bursts[slot, number].benefit = decide(program, store, slot, number, events)
-    cohort: Index
     queries: cython.int = 0
     if is_compared(program, number) and can_share(program, store, slot, number):
         queries = program.sets[number].queries
@@ -212,7 +204,13 @@ def end_burst(program: Program, store: Store, slot: Index, number: Index) -> cyt
     store.bursts[slot, number].events = 0
     store.counts[number].bursts += 1
     store.counts[number].graphlets += program.sets[number].queries
-    learn_put_in(program, store, number, queries > 0)
+    store.counts[number].ended += 1.0
+    if queries == 0:  # of units whose values would have been put in, the first guess
+        units: Index = program.sets[number].units_end - program.sets[number].units
+        store.counts[number].put_in += FIRST_GUESS * units
+    if store.counts[number].ended > FORGET:
+        store.counts[number].ended /= 2.0
+        store.counts[number].put_in /= 2.0
     if queries > 0:
         store.counts[number].shared += 1
         store.counts[number].graphlets -= queries - 1
@@ -226,17 +224,3 @@ def end_burst(program: Program, store: Store, slot: Index, number: Index) -> cyt
         store.records[store.record_count].key = store.slots[slot].key
         store.records[store.record_count].queries = queries
         store.record_count += 1
-
-
-@cython.nogil
-def learn_put_in(
-    program: Program, store: Store, number: Index, was_shared: cython.bint
-) -> cython.void:
-    """Note how many units' values are put in for each burst; of others the first guess."""
-    units: Index = program.sets[number].units_end - program.sets[number].units
-    store.counts[number].ended += 1.0
-    if not was_shared:
-        store.counts[number].put_in += FIRST_GUESS * units
-    if store.counts[number].ended > FORGET:
-        store.counts[number].ended /= 2.0
-        store.counts[number].put_in /= 2.0

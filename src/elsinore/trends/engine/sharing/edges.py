@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Shared graphlets whose events are compared with those before them (HAMLET, Definitions 8 and 9).
 
 In the row of such an event, lanes are snapshots in place of queries: it has the coefficient of each
@@ -21,8 +22,9 @@ from math import fabs
 import cython
 
 from elsinore.trends.engine.constants import Index
+from elsinore.trends.engine.reads import clear_gathered, read_rows
 from elsinore.trends.engine.recurrence import addend_of, gather
-from elsinore.trends.engine.rows import clear_gathered, keep_row, new_row, read_rows
+from elsinore.trends.engine.rows import keep_row, new_row
 from elsinore.trends.engine.sharing.columns import add_up, column_of
 from elsinore.trends.engine.store import Store, touch
 from elsinore.trends.engine.tables import Batch, Program
@@ -67,9 +69,6 @@ def open_snapshot(program: Program, store: Store, slot: Index, number: Index) ->
     differs: cython.bint = opening < 0
     is_any: cython.bint = False
     is_small: cython.bint = True
-    span: Index
-    place: Index
-    lane: Index
     cell: Index = 0
     for span in range(program.sets[number].spans, program.sets[number].spans_end):
         at: Index = program.spans[span].step
@@ -78,7 +77,7 @@ def open_snapshot(program: Program, store: Store, slot: Index, number: Index) ->
         for place in range(program.steps[at].sums, program.steps[at].sums_end):
             gather(program, store, slot, place, 0, program.steps[at].lanes, 1)
             for lane in range(program.steps[at].lanes):
-                value: cython.double = store.work[1, lane]
+                value: cython.double = store.work.cells[1, lane]
                 store.snapshots[slot, base + cell] = value
                 differs |= value != store.snapshots[slot, before + cell]
                 is_any |= value != 0.0
@@ -119,18 +118,16 @@ def read_columns(
     block: Index = program.readers[first].block
     opening: Index = store.graphlets[slot, number].opening
     cells: Index = program.blocks[block].sums * program.blocks[block].width
-    at: Index
-    cell: Index
     for at in range(first, program.sets[number].readers_end):
         if program.readers[at].read >= 0:
             read_rows(program, store, batch, event, slot, program.readers[at].read, at - first)
         else:
             for cell in range(cells):
-                store.gathered[at - first, cell] = store.cells[
+                store.gathered.cells[at - first, cell] = store.stored.cells[
                     slot, program.blocks[block].cell + cell
                 ]
         if opening >= 0:
-            store.gathered[at - first, opening] += 1.0
+            store.gathered.cells[at - first, opening] += 1.0
 
 
 @cython.nogil
@@ -141,9 +138,6 @@ def readers_agree(program: Program, store: Store, slot: Index, number: Index) ->
     """
     first: Index = program.sets[number].readers
     block: Index = program.readers[first].block
-    at: Index
-    row: Index
-    cell: Index
     for at in range(first + 1, program.sets[number].readers_end):
         begin: Index = 0
         if program.readers[at].read < 0:
@@ -151,7 +145,7 @@ def readers_agree(program: Program, store: Store, slot: Index, number: Index) ->
         for row in range(program.blocks[block].sums):
             base: Index = row * program.blocks[block].width
             for cell in range(base + begin, base + store.graphlets[slot, number].columns):
-                if store.gathered[at - first, cell] != store.gathered[0, cell]:
+                if store.gathered.cells[at - first, cell] != store.gathered.cells[0, cell]:
                     return False
     return True
 
@@ -161,19 +155,17 @@ def add_weights(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.bint:
     """Add an event's addends, times its coefficients, to the weights; return if all are small."""
-    addend: Index
-    cell: Index
     at: Index = 0
     is_small: cython.bint = True
     columns: Index = store.graphlets[slot, number].columns
     for cell in range(columns):
-        is_small &= fabs(store.gathered[0, cell]) < GREAT
+        is_small &= fabs(store.gathered.cells[0, cell]) < GREAT
     for addend in range(program.sets[number].addends, program.sets[number].addends_end):
         at += program.sets[number].columns
         value: cython.double = addend_of(batch, event, program.shared_addends[addend])
         for cell in range(columns):
-            store.gathered[0, at + cell] += value * store.gathered[0, cell]
-            is_small &= fabs(store.gathered[0, at + cell]) < GREAT
+            store.gathered.cells[0, at + cell] += value * store.gathered.cells[0, cell]
+            is_small &= fabs(store.gathered.cells[0, at + cell]) < GREAT
     return is_small
 
 
@@ -190,10 +182,6 @@ def add_snapshot(
     base: Index = column_of(program, number, columns)
     is_any: cython.bint = False
     is_small: cython.bint = True
-    span: Index
-    takers: Index
-    place: Index
-    lane: Index
     for lane in range(program.sets[number].cells):
         store.snapshots[slot, base + lane] = 0.0
     for span in range(program.sets[number].spans, program.sets[number].spans_end):
@@ -217,14 +205,14 @@ def add_snapshot(
                     slot,
                     span,
                     place,
-                    store.gathered[reader],
+                    store.gathered.cells[reader],
                     0,
                     begin,
                     lanes,
                     columns,
                 )
                 for lane in range(lanes):
-                    total: cython.double = store.work[1, lane]
+                    total: cython.double = store.work.cells[1, lane]
                     if value != 0.0:
                         total += value * store.snapshots[slot, cell + lane]
                     store.snapshots[slot, to + lane] = total
@@ -232,9 +220,9 @@ def add_snapshot(
                     is_small &= fabs(total) < GREAT
     block: Index = program.readers[program.sets[number].readers].block
     for lane in range(program.blocks[block].sums * program.blocks[block].width):
-        store.gathered[0, lane] = 0.0
+        store.gathered.cells[0, lane] = 0.0
     if is_any:
-        store.gathered[0, columns] = 1.0
+        store.gathered.cells[0, columns] = 1.0
         store.counts[number].event_snapshots += 1
         add_column(program, store, slot, number)
     return is_small
@@ -246,12 +234,9 @@ def store_columns(
 ) -> cython.void:
     """Keep an event's coefficients and weights in the rows of each reader, if there are any."""
     columns: Index = store.graphlets[slot, number].columns
-    at: Index
-    row: Index
-    cell: Index
     is_any: cython.bint = False
     for cell in range(columns):
-        is_any |= store.gathered[0, cell] != 0.0
+        is_any |= store.gathered.cells[0, cell] != 0.0
     if not is_any:
         return
     for at in range(program.sets[number].readers, program.sets[number].readers_end):
@@ -266,6 +251,8 @@ def store_columns(
         for row in range(program.blocks[block].sums):
             begin: Index = row * program.blocks[block].width
             for cell in range(begin, begin + columns):
-                store.row_cells[store.row, cell] = store.gathered[0, cell]
+                store.rows.cells[store.row, cell] = store.gathered.cells[0, cell]
                 if is_first:
-                    store.added[slot, program.blocks[block].cell + cell] += store.gathered[0, cell]
+                    store.added.cells[slot, program.blocks[block].cell + cell] += (
+                        store.gathered.cells[0, cell]
+                    )

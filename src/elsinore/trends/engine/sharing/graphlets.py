@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Shared graphlets: the events of a burst, processed once for all queries (HAMLET, Section 3.3).
 
 Each event's trend count is a multiple of the graphlet's snapshot x, and its other sums are
@@ -21,10 +22,18 @@ from math import fabs
 
 import cython
 
-from elsinore.trends.engine.constants import ARRIVING, FOREVER, STORED, Index
+from elsinore.trends.engine.constants import FOREVER, Index
 from elsinore.trends.engine.recurrence import addend_of
-from elsinore.trends.engine.sharing.forms import catch_up, keep_form
-from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_in
+from elsinore.trends.engine.sharing.snapshots import (
+    arriving_form,
+    begin_form,
+    catch_up,
+    growths_of,
+    keep_form,
+    leasts_of,
+    put_in,
+    weights_of,
+)
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Batch, Program
 
@@ -38,13 +47,14 @@ def begin_graphlet(program: Program, store: Store, slot: Index, number: Index) -
 
     Its snapshot's values are the lanes as they are, so this costs O(cohorts).
     """
-    cohort: Index
     alone: cython.int = 0
     for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
         store.shares[slot, cohort] = store.chosen[cohort]
         alone += not store.chosen[cohort]
     if alone > 0:
         catch_up(program, store, slot, number)
+    begin_form(program, store, slot, number, store.graphlets[slot, number].forms)
+    begin_form(program, store, slot, number, arriving_form(store))
     store.graphlets[slot, number].sharing = 1
     store.graphlets[slot, number].alone = alone
     store.graphlets[slot, number].snapshots = 1
@@ -57,12 +67,10 @@ def end_graphlet(program: Program, store: Store, slot: Index, number: Index) -> 
     """End a graphlet; each lane gets its own values again now, or when an event reads them."""
     if not store.graphlets[slot, number].sharing:
         return
-    if not keep_form(program, store, slot, number):
-        catch_up(program, store, slot, number)
-        put_in(program, store, slot, number, STORED)
-        if store.graphlets[slot, number].pending:
-            put_in(program, store, slot, number, ARRIVING)
-            store.graphlets[slot, number].pending = 0
+    settle(program, store, slot, number)
+    if store.graphlets[slot, number].pending:
+        put_in(program, store, slot, number, arriving_form(store), store.added)
+        store.graphlets[slot, number].pending = 0
     store.graphlets[slot, number].sharing = 0
 
 
@@ -71,36 +79,9 @@ def take(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
     """Let an event join the shared graphlet of its section's set."""
-    number: Index = program.sections[section].number
     store.slots[slot].pending = 1
-    if store.ordered:  # no other event is of its timestamp
-        if fold_row(program, store, batch, slot, section, event, event + 1):
-            settle(program, store, slot, number)
-        return
-    cohort: Index
-    place: Index
-    takers: Index
-    at: Index
-    if not program.sections[section].is_whole:
-        note_snapshots(store, slot, number, 1)
-    for takers in range(program.sections[section].takers, program.sections[section].takers_end):
-        begin: Index = program.takers[takers].begin
-        end: Index = program.takers[takers].end
-        for cohort in range(begin, end):
-            store.arriving[slot, cohort] += 1.0
-        for place in range(program.sets[number].addends, program.sets[number].addends_end):
-            value: cython.double = addend_of(batch, event, program.shared_addends[place])
-            at = first_weight(program, number, place)
-            for cohort in range(begin, end):
-                store.weights[slot, ARRIVING, at + cohort] += value
-        for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
-            rank: cython.longlong = batch.ranks[event, program.shared_ranks[place]]
-            at = first_least(program, number, place)
-            for cohort in range(begin, end):
-                store.leasts[slot, ARRIVING, at + cohort] = min(
-                    store.leasts[slot, ARRIVING, at + cohort], rank
-                )
-    store.graphlets[slot, number].pending = 1
+    store.graphlets[slot, program.sections[section].number].pending = 1
+    fold_row(program, store, batch, slot, section, event, event + 1, arriving_form(store))
 
 
 @cython.inline
@@ -151,12 +132,12 @@ def take_row(
     if last == event:
         return event
     store_graphlets(program, store, slot)
-    if fold_row(program, store, batch, slot, section, event + 1, last):
+    form: Index = store.graphlets[slot, number].forms
+    if fold_row(program, store, batch, slot, section, event + 1, last, form):
         settle(program, store, slot, number)
     store.slots[slot].time = time
     store.matched += last - event
     store.bursts[slot, number].events += last - event
-    place: Index
     for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
         store.graphlets[slot, program.breaks[place].number].left = time
     take(program, store, batch, last, slot, section)
@@ -172,23 +153,21 @@ def fold_row(
     section: Index,
     begin: Index,
     end: Index,
+    form: Index,
 ) -> cython.bint:
-    """Store events `begin` to before `end`, each of a timestamp of its own.
+    """Add events `begin` to before `end`, each of a timestamp of its own, to a form.
 
     If they follow one another, each doubles growths and weights, so that the addends of n events
     are added 2**(n - 1) times. Return whether a sum is too great for more events.
     """
     number: Index = program.sections[section].number
-    event: Index
-    place: Index
-    cohort: Index
-    takers: Index
+    growths: Index = growths_of(program, number)
     at: Index
     scale: cython.double = 1.0
     repeated: cython.double = 0.0
     more: cython.double = 0.0
     is_great: cython.bint = False
-    if program.sets[number].is_repeated:
+    if program.sets[number].is_repeated and form != arriving_form(store):
         repeated = 1.0
         for _ in range(begin, end):
             scale += scale
@@ -204,24 +183,24 @@ def fold_row(
             for event in range(begin, end):
                 value += addend_of(batch, event, program.shared_addends[place])
             value *= scale / (1.0 + repeated)
-            at = first_weight(program, number, place)
+            at = weights_of(program, number, place)
             for cohort in range(first, last):
-                weight: cython.double = store.weights[slot, STORED, at + cohort] * scale
-                weight += (1.0 + repeated * (store.growths[slot, cohort] - 1.0)) * value
-                store.weights[slot, STORED, at + cohort] = weight
+                growth: cython.double = store.forms[slot, form, growths + cohort]
+                weight: cython.double = store.forms[slot, form, at + cohort] * scale
+                weight += (1.0 + repeated * (growth - 1.0)) * value
+                store.forms[slot, form, at + cohort] = weight
                 is_great |= fabs(weight) > GREAT
         for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
             least: cython.longlong = FOREVER
             for event in range(begin, end):
                 least = min(least, batch.ranks[event, program.shared_ranks[place]])
-            at = first_least(program, number, place)
+            at = leasts_of(program, number, place)
             for cohort in range(first, last):
-                store.leasts[slot, STORED, at + cohort] = min(
-                    store.leasts[slot, STORED, at + cohort], least
-                )
+                rank: cython.longlong = store.form_leasts[slot, form, at + cohort]
+                store.form_leasts[slot, form, at + cohort] = min(rank, least)
         for cohort in range(first, last):
-            growth: cython.double = store.growths[slot, cohort] * scale + more
-            store.growths[slot, cohort] = growth
+            growth = store.forms[slot, form, growths + cohort] * scale + more
+            store.forms[slot, form, growths + cohort] = growth
             is_great |= growth > GREAT
     return is_great
 
@@ -233,26 +212,31 @@ def store_graphlets(program: Program, store: Store, slot: Index) -> cython.void:
     If an event of that timestamp changed what the graphlet's snapshot is made of, the values are
     put in.
     """
-    number: Index
     store.slots[slot].pending = 0
     for number in range(program.sets.shape[0]):
         if not store.graphlets[slot, number].pending:
             continue
         store.graphlets[slot, number].pending = 0
         if store.graphlets[slot, number].left == store.slots[slot].time:
-            catch_up(program, store, slot, number)
-            put_in(program, store, slot, number, STORED)
-            put_in(program, store, slot, number, ARRIVING)
+            put_all_in(program, store, slot, number)
+            put_in(program, store, slot, number, arriving_form(store), store.added)
         elif fold(program, store, slot, number):
             settle(program, store, slot, number)
 
 
 @cython.nogil
 def settle(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Let the events of a graphlet so far be put in, or be kept as a form: sums are great."""
+    """Let the events of a graphlet so far be kept as a form, or be put in."""
     if not keep_form(program, store, slot, number):
-        catch_up(program, store, slot, number)
-        put_in(program, store, slot, number, STORED)
+        put_all_in(program, store, slot, number)
+
+
+@cython.nogil
+def put_all_in(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
+    """Bring all lanes of a set up to date by what earlier bursts and its graphlet did."""
+    catch_up(program, store, slot, number)
+    form: Index = store.graphlets[slot, number].forms
+    put_in(program, store, slot, number, form, store.stored)
 
 
 @cython.nogil
@@ -260,32 +244,34 @@ def fold(program: Program, store: Store, slot: Index, number: Index) -> cython.b
     """Store the latest timestamp's events for each cohort; return if one's sums are too great."""
     begin: Index = program.sets[number].cohorts
     end: Index = program.sets[number].cohorts_end
-    place: Index
-    cohort: Index
+    form: Index = store.graphlets[slot, number].forms
+    latest: Index = arriving_form(store)
+    growths: Index = growths_of(program, number)
     at: Index
     is_great: cython.bint = False
     repeated: cython.double = program.sets[number].is_repeated
     for place in range(program.sets[number].addends, program.sets[number].addends_end):
-        at = first_weight(program, number, place)
+        at = weights_of(program, number, place)
         for cohort in range(begin, end):
-            before: cython.double = 1.0 + repeated * (store.growths[slot, cohort] - 1.0)
-            weight: cython.double = store.weights[slot, STORED, at + cohort]
-            weight += weight * store.arriving[slot, cohort] * repeated
-            weight += store.weights[slot, ARRIVING, at + cohort] * before
-            store.weights[slot, STORED, at + cohort] = weight
-            store.weights[slot, ARRIVING, at + cohort] = 0.0
+            growth: cython.double = store.forms[slot, form, growths + cohort]
+            events: cython.double = store.forms[slot, latest, growths + cohort] - 1.0
+            weight: cython.double = store.forms[slot, form, at + cohort]
+            weight += weight * events * repeated
+            weight += store.forms[slot, latest, at + cohort] * (1.0 + repeated * (growth - 1.0))
+            store.forms[slot, form, at + cohort] = weight
             is_great |= fabs(weight) > GREAT
     for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
-        at = first_least(program, number, place)
+        at = leasts_of(program, number, place)
         for cohort in range(begin, end):
-            store.leasts[slot, STORED, at + cohort] = min(
-                store.leasts[slot, STORED, at + cohort], store.leasts[slot, ARRIVING, at + cohort]
+            store.form_leasts[slot, form, at + cohort] = min(
+                store.form_leasts[slot, form, at + cohort],
+                store.form_leasts[slot, latest, at + cohort],
             )
-            store.leasts[slot, ARRIVING, at + cohort] = FOREVER
     for cohort in range(begin, end):
-        growth: cython.double = store.growths[slot, cohort]
-        growth += (1.0 + repeated * (growth - 1.0)) * store.arriving[slot, cohort]
-        store.growths[slot, cohort] = growth
-        store.arriving[slot, cohort] = 0.0
+        growth = store.forms[slot, form, growths + cohort]
+        events = store.forms[slot, latest, growths + cohort] - 1.0
+        growth += (1.0 + repeated * (growth - 1.0)) * events
+        store.forms[slot, form, growths + cohort] = growth
         is_great |= growth > GREAT
+    begin_form(program, store, slot, number, latest)
     return is_great

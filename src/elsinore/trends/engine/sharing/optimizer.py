@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The optimizer: who shares a burst (HAMLET, Section 4), and what that saves (Definition 12).
 
 Events take effect when they arrive, so it is decided at the beginning of a burst, by what bursts
@@ -116,7 +117,6 @@ def benefit(
     end: Index,
 ) -> cython.double:
     """Choose who shares a burst, as `choose` does; return what the best plan that shares saves."""
-    cohort: Index
     cohorts: Index = end - begin
     paying: Index = prune(events, scale, separate, values, chosen, begin, end)
     alone: cython.double = 0.0  # prices of all cohorts, and of those for which sharing pays not
@@ -151,7 +151,6 @@ def prune(
 
     Return how many these are.
     """
-    cohort: Index
     paying: Index = 0
     for cohort in range(begin, end):
         shared: cython.double = scale * values[cohort] + events * GROWTH
@@ -170,7 +169,6 @@ def decide(
     """
     begin: Index = program.sets[number].cohorts
     end: Index = program.sets[number].cohorts_end
-    cohort: Index
     if begin == end:
         return decide_compared(program, store, number, events)
     scale: cython.double = SCALED if store.slots[slot].scaled else 1.0

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
 
 from elsinore.plan.merged import queries_through
-from elsinore.plan.template import Reads
 from elsinore.trends.engine.constants import FORMS, NO_ADDEND, NO_RANK
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.optimizer import cell_price, value_price
 from elsinore.trends.engine.sharing.sets import SharingSet
+from elsinore.trends.engine.steps import Rows, StepTables, Weights
 from elsinore.trends.engine.updates import Update, Updates
 
 NO_UNIT = -1
 
 
-class Weights(NamedTuple):
-    """The places of addends and of columns of ranks among those of a sharing set."""
-
-    addends: Mapping[int, int]
-    ranks: Mapping[int, int]
-
-
-NO_WEIGHTS = Weights({}, {})
 Steps = list[tuple[int, list[int]]]  # each with its nodes in the order of their lanes
 
 
@@ -37,15 +28,13 @@ class SharingTables:
         updates: Updates,
         layout: Layout,
         sets: Sequence[SharingSet],
-        rows: dict[str, list[Any]],
-        add_steps: Callable[[Sequence[Update], Weights], Steps],
-        add_reader: Callable[[int, Reads], int],
+        rows: Rows,
+        steps: StepTables,
     ) -> None:
-        self._updates, self._layout = updates, layout
-        self._rows, self._add_steps, self._add_reader = rows, add_steps, add_reader
+        self._updates, self._layout, self._rows, self._steps = updates, layout, rows, steps
         self.sets = sets
         self.most_forms = 1
-        self.sizes = {"weights": 0, "leasts": 0, "snapshots": 0}
+        self.sizes = {"form_places": 0, "leasts": 0, "snapshots": 0}
         self._pieces: list[dict[int, tuple[int, int]]] = []  # of each set's nodes
         self._passing = queries_through(updates.merged)
         self._set_of = {
@@ -75,7 +64,7 @@ class SharingTables:
         spans = len(rows["spans"])
         pieces: dict[int, tuple[int, int]] = {}
         for updates in (twins, holders):  # twins read what holders have before
-            pieces |= self._add_spans(self._add_steps(updates, weights), sharing_set)
+            pieces |= self._add_spans(self._steps.add_steps(updates, weights), sharing_set)
         self._pieces.append(pieces)
         units = len(rows["units"])
         if not is_compared:
@@ -99,7 +88,7 @@ class SharingTables:
                 first + cohorts,
                 addends,
                 len(rows["shared_addends"]),
-                sizes["weights"],
+                sizes["form_places"],
                 ranks,
                 len(rows["shared_ranks"]),
                 sizes["leasts"],
@@ -114,7 +103,7 @@ class SharingTables:
                 *self._add_readers(sharing_set, spans),
             )
         )
-        sizes["weights"] += cohorts * len(weights.addends)
+        sizes["form_places"] += cohorts * (1 + len(weights.addends))
         sizes["leasts"] += cohorts * len(weights.ranks)
 
     def _add_readers(self, sharing_set: SharingSet, spans: int) -> list[int]:
@@ -130,7 +119,7 @@ class SharingTables:
             for way, reads in enumerate(sharing_set.ways):
                 block = layout.reader_blocks.get((number, way), -1)
                 rows["readers"].append(
-                    (self._add_reader(block, reads) if block >= 0 else -1, block)
+                    (self._steps.add_reader(block, reads) if block >= 0 else -1, block)
                 )
             blocks = {layout.block_of[node]: way for node, way in sharing_set.members.items()}
             rows["parts"] += [part for part in blocks.items() if layout.blocks[part[0]].has_rows]
@@ -206,7 +195,7 @@ class SharingTables:
         for number, updates in sections.items():
             sharing_set = self.sets[number]
             spans = len(rows["spans"])
-            self._add_spans(self._add_steps(updates, NO_WEIGHTS), sharing_set)
+            self._add_spans(self._steps.add_steps(updates), sharing_set)
             first = rows["sets"][number][0]
             cohorts = range(first, first + len(sharing_set.holders))
             taken = {first + sharing_set.members[update.node] for update in updates}
@@ -216,7 +205,7 @@ class SharingTables:
                 takers = sorted(self._pieces[number][update.node][1] for update in updates)
                 is_whole = len(updates) == len(sharing_set.members)
             begin_takers = len(rows["takers"])
-            rows["takers"] += _side_by_side(takers)
+            rows["takers"] += side_by_side(takers)
             rows["sections"].append(
                 (
                     self._part_of_price(taken, cohorts),
@@ -283,10 +272,10 @@ class SharingTables:
         )
 
 
-def _side_by_side(numbers: Sequence[int]) -> list[tuple[int, int]]:
+def side_by_side(numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Return ascending numbers as ranges: the first one, and that after the last one.
 
-    >>> _side_by_side([3, 4, 5, 8])
+    >>> side_by_side([3, 4, 5, 8])
     [(3, 6), (8, 9)]
     """
     ranges: list[tuple[int, int]] = []

@@ -19,15 +19,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from elsinore.automata.positions import FREE
-from elsinore.model.expression import Expression
+from elsinore.language.render import render
+from elsinore.model.expression import MIRRORED, Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Edge, MergedTemplate, Node, queries_through
-from elsinore.plan.template import ALL, START, Reads
-from elsinore.trends.engine.sharing.words import in_words
+from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Update, Updates
 
 Predicates = tuple[frozenset[Expression], frozenset[Expression]]  # that hold, that do not
@@ -48,7 +49,7 @@ class SharingSet:
     ways: tuple[Reads, ...]
     is_repeated: bool  # whether all states loop, or none
     holders: tuple[tuple[int, ...], ...]
-    twins: dict[int, tuple[int, ...]]  # of each holder
+    twins: Mapping[int, tuple[int, ...]]  # of each holder
     members: dict[int, int]
     queries: tuple[int, ...]
     heard: frozenset[int]
@@ -88,51 +89,44 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
             for holder in holders
             for node in (holder, *twins[holder])
         } or dict.fromkeys(nodes, 0 if can_share and reads != ALL else -1)
-        queries = tuple(sorted(set().union(*(passing[node] for node in members))))
+        queries = set().union(*(passing[node] for node in members))
         if is_repeated and len(queries) < 2 and _cells(merged, members) < MANY_CELLS:
             if can_share:
                 left.setdefault(type_name, {})[reads] = nodes
             continue
         if not is_repeated and (len(queries) < 2 or len(twins) < 2):
             continue
-        sets.append(
-            SharingSet(
-                type=type_name,
-                ways=(reads,),
-                is_repeated=is_repeated,
-                holders=tuple(tuple(holders) for holders in cohorts.values()),
-                twins=twins,
-                members=members,
-                queries=queries,
-                heard=_heard(passing, queries),
-            )
-        )
-    return sets + [
-        _set_of_ways(type_name, ways, passing) for type_name, ways in left.items() if len(ways) > 1
-    ]
+        holders = tuple(map(tuple, cohorts.values()))
+        sets.append(_set(passing, type_name, (reads,), members, holders, twins, is_repeated))
+    for type_name, ways in left.items():
+        if len(ways) > 1:  # queries that compare events each in its own way
+            ordered = tuple(sorted(ways, key=lambda reads: reads == ALL))
+            members = {node: way for way, reads in enumerate(ordered) for node in ways[reads]}
+            sets.append(_set(passing, type_name, ordered, members))
+    return sets
 
 
-def _heard(passing: Sequence[AbstractSet[int]], queries: Sequence[int]) -> frozenset[int]:
-    """Return all nodes of some queries."""
-    return frozenset(n for n, through in enumerate(passing) if not through.isdisjoint(queries))
-
-
-def _set_of_ways(
-    type_name: str, ways: Mapping[Reads, Sequence[int]], passing: Sequence[AbstractSet[int]]
+def _set(
+    passing: Sequence[AbstractSet[int]],
+    type_name: str,
+    ways: tuple[Reads, ...],
+    members: dict[int, int],
+    holders: tuple[tuple[int, ...], ...] = (),
+    twins: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
+    is_repeated: bool = True,
 ) -> SharingSet:
-    """Return a set of queries that compare events each in its own way; ALL comes last."""
-    ordered = sorted(ways, key=lambda reads: reads == ALL)
-    members = {node: way for way, reads in enumerate(ordered) for node in ways[reads]}
-    queries = tuple(sorted(set[int]().union(*(passing[node] for node in members))))
+    """Return a set with the queries that pass through its members, and all nodes of these."""
+    queries = set[int]().union(*(passing[node] for node in members))
+    heard = (n for n, through in enumerate(passing) if not through.isdisjoint(queries))
     return SharingSet(
         type=type_name,
-        ways=tuple(ordered),
-        is_repeated=True,
-        holders=(),
-        twins={},
+        ways=ways,
+        is_repeated=is_repeated,
+        holders=holders,
+        twins=twins,
         members=members,
-        queries=queries,
-        heard=_heard(passing, queries),
+        queries=tuple(sorted(queries)),
+        heard=frozenset(heard),
     )
 
 
@@ -270,3 +264,21 @@ def _adds_alike(twin: Update, update: Update, holder: int) -> bool:
         if row is None or update.extremes[row].rank != extreme.rank:
             return False
     return True
+
+
+def in_words(reads: Reads) -> str:
+    """Return how an event is compared with the one before it, after a space; "" if it is not."""
+    ranges = [" AND ".join(map(_comparison, cuts)) for cuts in reads.ranges]
+    parts = [" OR ".join(ranges)] if ranges else []
+    parts += map(render, reads.conditions)
+    return f" {' AND '.join(parts)}" if parts else ""
+
+
+def _comparison(cut: Cut) -> str:
+    """Return a cut as a comparison of the later event with the earlier one."""
+    earlier = render(cut.previous)
+    if cut.shift is not None:
+        earlier += f" + {render(cut.shift)}"
+    operator = MIRRORED.get(cut.operator, cut.operator).value
+    text = f"{render(cut.current)} {operator} {earlier}"
+    return text.replace("current.", "[i].").replace("previous.", "[i-1].")

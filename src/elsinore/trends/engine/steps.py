@@ -1,0 +1,237 @@
+"""Updates as steps on ranges of lanes, and the reads of earlier events that they need.
+
+Updates of nodes side by side that read nodes side by side are one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from elsinore.automata.positions import FREE, NO_WAY, Ways
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.plan.template import ALL, START, Reads
+from elsinore.trends.engine.bounds import Bounds
+from elsinore.trends.engine.constants import NO_BLOCK, NO_GUARD
+from elsinore.trends.engine.layout import Layout
+from elsinore.trends.engine.updates import (
+    ExtremeUpdate,
+    Source,
+    SumUpdate,
+    Update,
+    Updates,
+    by_anchor,
+)
+
+Rows = dict[str, list[Any]]  # of each table of a program
+ReadNumbers = dict[tuple[int, int, int, int], int]  # of (block, reads, first lane, lanes)
+
+
+class Weights(NamedTuple):
+    """The places of addends and of columns of ranks among those of a sharing set."""
+
+    addends: Mapping[int, int]
+    ranks: Mapping[int, int]
+
+
+NO_WEIGHTS = Weights({}, {})
+
+
+class Term(NamedTuple):
+    """Lanes that a step reads: a row of a block from a node on, or one node's for all its nodes."""
+
+    block: int
+    row: int
+    reads: int  # its number; -1: of all events, which the block's sums are of
+    node: int  # its place in the block
+
+
+class Run(NamedTuple):
+    """Updates of nodes side by side that read nodes side by side: one step.
+
+    `terms[s]` are those of sum s, then of extreme s, of the run's first node; `shared[s]` says for
+    each of them whether all nodes read the same, None where there is but one node.
+    """
+
+    updates: list[Update]
+    terms: list[list[Term]]
+    shared: list[list[bool | None]]
+
+
+class StepTables:
+    """Adds steps to the tables of a program (`rows`), with what they read."""
+
+    def __init__(self, updates: Updates, layout: Layout, bounds: Bounds, rows: Rows) -> None:
+        self._updates, self._layout, self._bounds, self._rows = updates, layout, bounds, rows
+        self._reads: dict[Reads, int] = {}  # with their numbers
+        self._guards: dict[tuple[Ways, Ways], int] = {}
+        self._listed: dict[tuple[Expression, ...], tuple[int, int]] = {}
+        self.conditions: dict[Expression, int] = {}  # with their numbers
+        self.lists: list[int] = []  # of numbers of conditions
+        self.most_reads = 0  # of a step
+        for node in updates.nodes:  # bounds are known before a batch is looked at
+            for edge in node.edges:
+                if edge.reads != ALL:
+                    self._number(edge.reads)
+                    block = NO_BLOCK if edge.source == START else layout.block_of[edge.source]
+                    self._read(block, 0, edge.reads, 0, 0)
+
+    def add_steps(
+        self, updates: Sequence[Update], weights: Weights = NO_WEIGHTS
+    ) -> list[tuple[int, list[int]]]:
+        """Add the steps of updates; return each with its nodes in the order of their lanes."""
+        layout = self._layout
+        steps = []
+        runs: list[Run] = []
+        parts = [part for update in updates for part in by_anchor(update)]
+        for update in sorted(
+            parts, key=lambda u: (layout.block_of[u.node], layout.node_place[u.node])
+        ):
+            terms = self._terms(update)
+            if not (runs and self._extends(runs[-1], update, terms)):
+                runs.append(Run([update], terms, [[None] * len(several) for several in terms]))
+        for run in runs:
+            self._add_step(run, weights)
+            steps.append((len(self._rows["steps"]) - 1, [update.node for update in run.updates]))
+        return steps
+
+    def _number(self, reads: Reads) -> int:
+        return self._reads.setdefault(reads, len(self._reads))
+
+    def _terms(self, update: Update) -> list[list[Term]]:
+        """Return what an update reads for each sum and extreme, in an order of their own."""
+        parts: list[SumUpdate | ExtremeUpdate] = [*update.sums, *update.extremes]
+        return [sorted(self._term(source) for source in part.sources) for part in parts]
+
+    def _term(self, source: Source) -> Term:
+        block, reads = self._layout.block_of[source.node], -1
+        of_block = self._layout.blocks[block]
+        if of_block.has_rows and (of_block.strategy is not Strategy.ANY or source.reads != ALL):
+            reads = self._number(source.reads)
+        return Term(block, source.row, reads, self._layout.node_place[source.node])
+
+    def _extends(self, run: Run, update: Update, terms: list[list[Term]]) -> bool:
+        """Take an update into a run, if it is one with it."""
+        last = run.updates[-1]
+        layout, distance = self._layout, len(run.updates)
+        if (
+            layout.block_of[last.node] != layout.block_of[update.node]
+            or layout.node_place[last.node] + 1 != layout.node_place[update.node]
+            or update.starts != last.starts
+            or [part.addend for part in update.sums] != [part.addend for part in last.sums]
+            or [part.rank for part in update.extremes] != [part.rank for part in last.extremes]
+            or list(map(len, terms)) != list(map(len, run.terms))
+        ):
+            return False
+        shared: list[list[bool | None]] = []
+        for of_first, of_update, known in zip(run.terms, terms, run.shared, strict=True):
+            shared.append([])
+            for before, term, is_shared in zip(of_first, of_update, known, strict=True):
+                if before[:3] != term[:3]:
+                    return False
+                same, aside = term.node == before.node, term.node == before.node + distance
+                if not (same and is_shared is not False) and not (aside and is_shared is not True):
+                    return False
+                shared[-1].append(same)
+        run.updates.append(update)
+        run.shared[:] = shared
+        return True
+
+    def _add_step(self, run: Run, weights: Weights) -> None:
+        rows, layout, first = self._rows, self._layout, run.updates[0]
+        number, kind = layout.block_of[first.node], self._updates.kind_of[first.node]
+        block = layout.blocks[number]
+        lane = layout.node_place[first.node] * block.overlap
+        sums, extremes, begin = (len(rows[name]) for name in ("sums", "extremes", "reads"))
+        reads: ReadNumbers = {}
+        parts: list[SumUpdate | ExtremeUpdate] = [*first.sums, *first.extremes]
+        for place, part in enumerate(parts):
+            sources = len(rows["sources"])
+            if place == 0 and first.starts is not None:
+                cell, read = layout.kinds[kind].open, -1
+                if first.starts != ALL:
+                    key = NO_BLOCK, self._number(first.starts), 0, block.overlap
+                    cell, read = 0, reads.setdefault(key, len(reads))
+                rows["sources"].append((cell, block.overlap, read))
+            self._add_sources(run, place, reads)
+            end = len(rows["sources"])
+            if isinstance(part, SumUpdate):
+                target = block.cell + place * block.width + lane
+                weight = weights.addends.get(part.addend, -1)
+                rows["sums"].append((target, part.addend, sources, end, weight))
+            else:
+                target = block.extreme + (place - len(first.sums)) * block.width + lane
+                least = weights.ranks.get(part.rank, -1)
+                rows["extremes"].append((target, part.rank, sources, end, least))
+        known = list(self._reads)
+        for of_block, place, first_lane, lanes in reads:
+            rows["reads"].append(self._read(of_block, kind, known[place], first_lane, lanes))
+        self.most_reads = max(self.most_reads, len(reads))
+        ends = (len(rows[name]) for name in ("sums", "extremes", "reads"))
+        ranges = (edge for pair in zip((sums, extremes, begin), ends, strict=True) for edge in pair)
+        carries = any(s.reads.carries for part in first.sums for s in part.sources)
+        rows["steps"].append(
+            (number, lane, len(run.updates) * block.overlap, *ranges, int(carries))
+        )
+
+    def _add_sources(self, run: Run, place: int, reads: ReadNumbers) -> None:
+        """Add what a sum or an extreme of a step reads, and the reads of rows that it needs."""
+        is_extreme = place >= len(run.updates[0].sums)
+        for term, shared in zip(run.terms[place], run.shared[place], strict=True):
+            source = self._layout.blocks[term.block]
+            period = source.overlap if shared else 0
+            lane = term.node * source.overlap
+            cell, read = term.row * source.width + lane, -1
+            if term.reads >= 0:
+                lanes = source.overlap if shared else len(run.updates) * source.overlap
+                read = reads.setdefault((term.block, term.reads, lane, lanes), len(reads))
+            else:
+                cell += source.extreme if is_extreme else source.cell
+            self._rows["sources"].append((cell, period, read))
+
+    def add_reader(self, block: int, reads: Reads) -> int:
+        """Add what reads all lanes of a block; return its place."""
+        lanes = self._layout.blocks[block].width
+        self._rows["reads"].append(self._read(block, 0, reads, 0, lanes))
+        return len(self._rows["reads"]) - 1
+
+    def _read(self, number: int, kind: int, reads: Reads, lane: int, lanes: int) -> tuple[int, ...]:
+        """Return a read of a block, or of `NO_BLOCK`: of the windows of a kind."""
+        parts = (0, 0)
+        if number != NO_BLOCK:
+            block = self._layout.blocks[number]
+            parts = self._bounds.parts(
+                reads.ranges,
+                block.order,
+                is_falling=block.is_falling,
+                is_whole=block.is_rising or block.is_falling,
+            )
+        listed = *self._list(reads.conditions), *self._list(reads.checks)
+        guard = self.guard(reads.free, reads.unless)
+        return (number, kind, lane, lanes, *parts, *listed, guard)
+
+    def _list(self, conditions: tuple[Expression, ...]) -> tuple[int, int]:
+        """Return the range of `lists` with the numbers of conditions."""
+        if conditions not in self._listed:
+            begin = len(self.lists)
+            self.lists += [self.conditions.setdefault(c, len(self.conditions)) for c in conditions]
+            self._listed[conditions] = begin, len(self.lists)
+        return self._listed[conditions]
+
+    def guard(self, free: Ways, unless: Ways = NO_WAY) -> int:
+        """Return the number of a guard; NO_GUARD if NOT forbids nothing."""
+        if free == FREE and not unless:
+            return NO_GUARD
+        if (free, unless) not in self._guards:
+            self._guards[free, unless] = len(self._guards)
+            self._rows["guards"].append((*self._add_ways(free), *self._add_ways(unless)))
+        return self._guards[free, unless]
+
+    def _add_ways(self, ways: Ways) -> tuple[int, int]:
+        rows, begin = self._rows, len(self._rows["ways"])
+        for way in sorted(ways, key=sorted):
+            first = len(rows["negatives"])
+            rows["negatives"] += sorted(way)
+            rows["ways"].append((first, len(rows["negatives"])))
+        return begin, len(rows["ways"])
