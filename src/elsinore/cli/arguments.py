@@ -354,6 +354,7 @@ def _parameter(text: str) -> tuple[str, object]:
 def _workload_of(
     path: Path | None, query: str | None, *, exact: bool, python: Sequence[str] | None
 ) -> Workload:
+    """Parse the workload of a file or of -q; raise ArgumentError that suggests the right option."""
     if query is not None and path is not None:
         raise ArgumentError(
             f"There are queries in '{path}' and in -q. Leave one of them out; if '{path}' "

@@ -108,6 +108,7 @@ def demo_text() -> str:
 
 
 def _print_results(job: Job, events: Path, flights: int, answers: Sequence[Answer]) -> None:
+    """Print the queries, the plan, the results, and where they were written."""
     typer.echo(f"The queries ({job.out}/{QUERIES})\n")
     typer.echo(demo_text())
     typer.echo("The plan\n")

@@ -22,6 +22,7 @@ def stream_local(job: StreamJob) -> None:
 
 
 def _run(job: StreamJob, monitoring: Monitoring) -> None:
+    """Start the stream, show its progress, and wait for its end."""
     sink = monitoring.watched(job.sink())
     early: Callable[..., Any] | None = None if job.early is None else early_to(sink)
     place = job.place()

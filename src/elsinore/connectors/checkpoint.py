@@ -142,6 +142,7 @@ class Checkpoint:
         self._replace(name, json.dumps(facts).encode())
 
     def _replace(self, name: str, content: bytes) -> None:
+        """Replace a file atomically and durably. Raises OutputError if it cannot be written."""
         path, draft = self._own / name, self._own / f".{name}.new"
         try:
             with draft.open("wb") as file:

@@ -133,6 +133,7 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 
 
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
+    """Read events, run all passes, and return the results; see `pieces` for `in_pieces`."""
     retain_freed_memory()
     table, no_events, unusable = guess_again(as_table(data), options)
     derived = derived_names(plan.workload)

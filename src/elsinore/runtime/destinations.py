@@ -112,6 +112,7 @@ def _identity(path: Path) -> Identity | None:
 
 
 def _refuse_input(destination: Destination, read: _Inputs) -> None:
+    """Raise OutputError if a destination is, contains or lies inside an input."""
     remedy = "Name another path: a run never writes what it reads, not even with --overwrite."
     real = Path(os.path.realpath(destination.path))
     # Where the destination is a link, both the link's own place and its target's are looked at.

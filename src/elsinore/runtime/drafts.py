@@ -121,6 +121,7 @@ def _lives(process: int) -> bool:
 
 
 def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
+    """Rename a draft to its destination, replacing an existing one if allowed."""
     if not overwrite:
         _rename_to_nothing(place, path)
         return

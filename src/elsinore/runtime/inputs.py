@@ -48,6 +48,7 @@ def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
 
 
 def _convert(data: Any, few: Collection[str] | None) -> pa.Table:
+    """Convert data of any supported container to a table."""
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, str | Path):
@@ -196,6 +197,7 @@ def _misfit(name: str, values: Sequence[Any]) -> str:
 
 
 def _from_items(items: list[Any]) -> pa.Table:
+    """Convert a list of dicts to a table; a key that a dict lacks is null."""
     if not items:
         raise InputError(
             "The list of events is empty, so their columns are not known. Pass a pyarrow Table "

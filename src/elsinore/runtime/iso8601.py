@@ -59,6 +59,7 @@ def parse_iso8601(texts: pa.Array, per_microsecond: int = 1) -> tuple[pa.Array, 
 
 
 def _parse_each(texts: pa.Array, per_microsecond: int) -> tuple[pa.Array, bool]:
+    """Parse texts by a regular expression; the results are those of `parse_iso8601`."""
     digits = 6 if per_microsecond == 1 else 9
     second_ticks = _SECOND * per_microsecond
     parts = pc.extract_regex(texts, pattern=_FORM)

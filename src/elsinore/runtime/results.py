@@ -169,6 +169,7 @@ def _unpickled(
     doubts: tuple[str, ...],
     open_windows: Mapping[str, int | None],
 ) -> Results[pa.Table]:
+    """Recreate pickled results; warnings were evaluated when they were pickled."""
     return Results(
         tables,
         rejected,

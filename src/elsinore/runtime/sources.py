@@ -343,6 +343,7 @@ def folder_columns(relative: Path) -> tuple[tuple[str, str | None], ...]:
 
 
 def _common_format(files: Sequence[DataFile], named: Sequence[Path]) -> FileFormat:
+    """Return the format of all files; raise InputError if it is unknown or not unique."""
     by_format: dict[FileFormat, Path] = {}
     for file in files:
         file_format = format_of(file.path)

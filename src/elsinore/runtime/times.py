@@ -346,6 +346,7 @@ def _by_slices(chunk: pa.Array, kind: TimeKind, threads: int) -> pa.Array:
 
 
 def _chunk_to_ticks(chunk: pa.Array, kind: TimeKind) -> pa.Array:
+    """Convert one chunk of a column to ticks, null for unusable values."""
     if pa.types.is_dictionary(chunk.type):
         chunk = chunk.dictionary_decode()
     if pa.types.is_null(chunk.type):

@@ -158,6 +158,7 @@ class Answers:
                 self._is_persisted = True
 
     def _fetch(self) -> dict[int, pa.Table | None]:
+        """Run the job and fetch the rows of results that are small enough, by query."""
         small = F.when(F.col("small"), F.col("blob")).alias("blob")
         blobs_alone = self.packed.filter(F.octet_length("blob") > 0)  # without empty rows
         here = blobs_alone.select("query", small).toArrow()

@@ -44,6 +44,7 @@ def _code(classes: TypeClasses, columns: Columns) -> Column:
 
 
 def _digit(digit: Digit, columns: Columns) -> Column:
+    """Return the column of a digit: a predicate's truth, or a value's region or choice."""
     match digit:
         case Cuts(attribute, points, _):
             value = columns.value(attribute)

@@ -254,6 +254,7 @@ def _known(number: Column) -> Column:
 
 
 def _combine(operator: Operator, left: Column, right: Column) -> Column:
+    """Return the column of an operator of two columns."""
     match operator:
         case Operator.AND:
             return left & right

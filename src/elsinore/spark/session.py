@@ -104,6 +104,7 @@ def _conf(master: str, name: str, config: Mapping[str, str]) -> SparkConf:
 
 
 def _settings(master: str, name: str) -> dict[str, str]:
+    """Return the default settings of a local session."""
     cores = _cores(master)
     return {
         "spark.master": master,

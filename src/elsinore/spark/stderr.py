@@ -53,6 +53,7 @@ class JvmStderr:
         return list(self._last)
 
     def _read(self, reading: int) -> None:
+        """Read lines until the JVM ends: buffer them, or pass them on without noise."""
         with open(reading, encoding="utf-8", errors="replace") as lines:
             after_noise = False
             for line in lines:

@@ -189,6 +189,7 @@ def to_ticks(
 def _to_ticks(
     column: Column, field: T.StructField, unit: TimeUnit, clock: Clock, *, zoned: bool
 ) -> tuple[Column, SparkTime]:
+    """Return a time column as ticks, null if unusable, and its kind, by its Spark type."""
     kind, scale = field.dataType, clock.per_microsecond
     if NANOSECONDS_KEY in field.metadata:
         zone = field.metadata[NANOSECONDS_KEY]

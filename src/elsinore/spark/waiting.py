@@ -61,6 +61,7 @@ class Waiting:
             yield batch
 
     def _spill(self) -> None:
+        """Write all partial outputs in memory to the file; raise InputError on a full disk."""
         where = local_directory()
         try:
             if self._file is None:

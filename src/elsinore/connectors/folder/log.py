@@ -117,6 +117,7 @@ class FileLog:
             ) from error
 
     def _catch_up(self, file: BinaryIO) -> None:
+        """Read entries appended since the last call; remove an incomplete last line."""
         file.seek(self._read_to)
         content = file.read()
         end = content.rfind(b"\n") + 1

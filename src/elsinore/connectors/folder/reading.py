@@ -105,6 +105,7 @@ class FolderReader:
         return fit_typed(self._with_folder_columns(table, split), self.schema, f"'{path}'")
 
     def _json(self, path: Path, split: FileSplit) -> tuple[pa.Table, pa.Table]:
+        """Return the objects of a JSON file in the schema's types, and rejects for invalid ones."""
         content = open_content(path)
         is_array = content.first.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
         with reading(path):
@@ -128,6 +129,7 @@ class FolderReader:
         return fit_typed(self._with_folder_columns(table, split), self.schema, f"'{path}'")
 
     def _csv(self, path: Path, split: FileSplit) -> tuple[pa.Table, pa.Table]:
+        """Return the rows of a CSV file in the schema's types, and rejects for invalid ones."""
         names, has_rows = _csv_header(path, self.reading)
         check_names(names, f"'{path}'")
         inside = [declared for declared in self.schema if declared.name in names]

@@ -89,6 +89,7 @@ class JsonRecords:
                 self._parse_block(records[begin : begin + size], first + begin, tables, bad)
 
     def _parse_joined(self, records: Sequence[bytes]) -> pa.Table:
+        """Parse records as one text; raise _UnparseableError if one is invalid."""
         text = b"\n".join(records)
         between = len(records) - 1
         if not (

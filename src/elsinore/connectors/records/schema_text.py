@@ -136,6 +136,7 @@ class _Parser:
         return fields
 
     def _type(self) -> pa.DataType:
+        """Parse a type, such as INT, DECIMAL(10, 2) or ARRAY<STRING>."""
         name = self._name("a type").lower()
         if name == "array":
             self._take("<")

@@ -347,6 +347,7 @@ class Live:
         return rows
 
     def _with_marks(self, table: pa.Table, *, early: bool) -> pa.Table:
+        """Add the columns `watermark` and `early` to rows."""
         if not self.options.marks:
             return table
         for name in (WATERMARK, EARLY):

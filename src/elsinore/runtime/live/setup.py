@@ -170,6 +170,7 @@ def _planned_pass(
     attributes: Mapping[str, pa.DataType],
     options: RunOptions,
 ) -> PassSetup:
+    """Return the setup of a pass from its units and travelling columns."""
     plain = pa.schema([(field.name, plain_type(field.type)) for field in travelling])
     types = tuple({name: plain_type(attributes[name]) for name in unit.carried} for unit in units)
     return PassSetup(

@@ -32,6 +32,8 @@ def to_re2(pattern: str, *, may_consume_line_end: bool = False) -> str:
 
 
 class _Reader:
+    """A recursive-descent converter of one regular expression; `_folds` ignores case."""
+
     def __init__(self, pattern: str, may_consume_line_end: bool) -> None:
         self._pattern = pattern
         self._ends_consumed = may_consume_line_end
@@ -52,6 +54,7 @@ class _Reader:
         return piece
 
     def _piece(self) -> str:
+        """Convert the next element of the pattern."""
         sign = self._next()
         match sign:
             case "\\":
@@ -102,6 +105,7 @@ class _Reader:
         return f"\\{sign}" if sign.isascii() else sign
 
     def _class(self) -> str:
+        """Convert a character class, whose bracket has been read."""
         start = self._at
         pieces = ["["]
         if self._pattern.startswith("^", self._at):

@@ -158,6 +158,7 @@ class Translator:
         return part
 
     def _translate(self, node: exp.Expression) -> Part:
+        """Translate one node by its type: leaves here, operators by `OPERATORS`."""
         match node:
             case exp.Paren():
                 inner = self.translate(node.this)
@@ -273,6 +274,7 @@ class Translator:
         return Part(f"TRY({text})" if isinstance(node, exp.TryCast) else text, target)
 
     def _call(self, node: exp.Expression, name: str, arguments: Sequence[exp.Expression]) -> Part:
+        """Translate a function call by its first rule whose kinds fit the arguments."""
         if name in SPECIAL:
             return SPECIAL[name](self, node, arguments)
         if name in _CASTS and len(arguments) == 1:

@@ -82,6 +82,7 @@ def _continued(
     description: Mapping[str, Any],
     buckets: int | None,
 ) -> Continuation:
+    """Return the generations of a checkpoint, with a new one if queries or buckets changed."""
     progress = checkpoint.progress()
     watermark, greatest = progress.get("watermark"), progress.get("greatest")
     with reading_state(OWNER):
@@ -155,6 +156,7 @@ def bucket_count(planned_pass: PassSetup, buckets: int) -> int:
 def _save(
     continuation: Continuation, planner: Planner, options: LiveOptions, checkpoint: Checkpoint
 ) -> None:
+    """Save the description of the generations in the checkpoint."""
     described = {}
     for number, generation in continuation.generations.items():
         setup = generation.setup

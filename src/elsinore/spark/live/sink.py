@@ -119,6 +119,7 @@ class BatchWriter:
     def _keep_progress(
         self, batch: int, counts: list[tuple[int, BucketCounts]], rows: dict[str, int], begun: float
     ) -> None:
+        """Save the progress after a micro-batch, and report it."""
         first = counts[0][1]  # of the whole micro-batch, the same in all
         late = first.task_late + late_events(counts)
         reached = [answer.watermark for _, answer in counts if answer.watermark is not None]

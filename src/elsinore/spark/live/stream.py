@@ -174,6 +174,7 @@ class LiveStream:
         return self._schema
 
     def _planned(self, begun: Continuation) -> StreamPlan:
+        """Return the plan of the stream for a continuation."""
         options = self._options
         clock = begun.generations[max(begun.generations)].setup.options.clock
         return StreamPlan(

@@ -94,6 +94,7 @@ def bounds_of(statistics: Any, rows: int, kind: pa.DataType, target: pa.DataType
 
 
 def _bounds(statistics: Any, kind: pa.DataType, target: pa.DataType) -> tuple[Any, Any]:
+    """Return the least and greatest value in statistics, in the representation of `Bounds`."""
     raw = [statistics.min_raw, statistics.max_raw]
     types = pa.types
     if types.is_decimal(kind):

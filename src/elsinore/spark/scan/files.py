@@ -127,6 +127,7 @@ def row_groups_in(
 def _row_groups(
     uri: str, columns: Sequence[FileColumn], judge: Judge | None, storage: Storage
 ) -> SelectedRowGroups:
+    """Return the selected row groups of one file; see `row_groups_in`."""
     with open_file(uri, storage) as file:
         with _reading(uri, "cannot be read as Parquet"):
             metadata, schema = file.metadata, file.schema_arrow
@@ -249,6 +250,7 @@ def _read_file(
     condition: Any,
     storage: Storage,
 ) -> Iterator[pa.Table]:
+    """Yield the events of row groups of one file; see `read`."""
     with open_file(uri, storage) as file:
         schema, metadata = file.schema_arrow, file.metadata
     names = {

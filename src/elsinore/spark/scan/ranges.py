@@ -34,6 +34,7 @@ def ranges_of(
 def _range(
     column: Any, field: pa.Field, target: FileColumn, options: RunOptions
 ) -> tuple[int, int] | None:
+    """Return the first and last time in a column's statistics, in ticks; None if unknown."""
     statistics = column.statistics
     if (
         statistics is None

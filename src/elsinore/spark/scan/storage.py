@@ -99,6 +99,8 @@ def _system(scheme: str, netloc: str, settings: tuple[tuple[str, str], ...]) -> 
 
 
 def _s3(bucket: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
+    """Return the file system of an S3 bucket with Hadoop's settings of the S3A connector."""
+
     def setting(name: str) -> str | None:
         common = settings.get(f"fs.s3a.{name}")
         return settings.get(f"fs.s3a.bucket.{bucket}.{name}", common)
@@ -133,6 +135,7 @@ def _gs(_: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
 
 
 def _azure(secure: bool, netloc: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
+    """Return the file system of an Azure container with Hadoop's settings of ABFS."""
     host = netloc.rpartition("@")[2]
     account, _, domain = host.partition(".")
     options = {}
