@@ -43,8 +43,9 @@ class RunOperators:
     With `actions`, the schema of actions, blobs may contain actions, which replace events of the
     unit `combined`. If actions overlap, they cannot be folded: then `again` reads the blobs of some
     partitions again without actions, and the unit `only` is run over them; `uncombined` is the
-    number of its events that had not been combined, and how many of these were tied
+    number of its events that had not been combined, `uncombined_tied` of which were tied
     (`elsinore.operators.ties`).
+
     If events near the borders of stretches are sent twice, `share` selects the partition's windows.
     """
 

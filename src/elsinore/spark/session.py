@@ -24,7 +24,7 @@ from elsinore.spark.java import use_java
 from elsinore.spark.stderr import JvmStderr
 
 NO_LIMIT = (1 << 31) - 1  # unlimited for Spark
-ROWS_PER_ARROW_BATCH = 50_000  # the default, 10 000, wakes Python workers five times as often
+ROWS_PER_ARROW_BATCH = 50_000  # with 10 000, the default, Python wakes up three times as often
 GIBIBYTE = 1 << 30
 # Most code that the JVM runs here is generated for each query, and optimizing its bytecode takes up
 # to a third of a small job's processor time. So the JIT compiler starts ten times later than usual,

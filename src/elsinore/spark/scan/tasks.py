@@ -105,8 +105,9 @@ class ScanAndPack:
     def _chunks(
         self, piece: Sequence[RowGroup], seen: Counter[str] | None
     ) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
-        """Yield the events of a piece in chunks that can be combined, and whether they may be.
+        """Yield the events of a piece in chunks, and whether a chunk is complete at its times.
 
+        Complete means that it has all of the piece's events at these times, so it can be combined.
         A piece that does not fit in memory is cut in time.
         """
         large = sum(group.rows for group in piece) > MOST_ROWS
