@@ -14,11 +14,10 @@ from benchmarks.evaluations.reach import EVENT_COLUMNS
 from benchmarks.evaluations.tables import Header, Tables
 from benchmarks.evaluations.tabulate import build_tables
 from elsinore.matches.arrays import Doubles, Ints, MatchBatch
-from elsinore.matches.engine.pattern import PatternSearch
+from elsinore.matches.engine.pattern import PatternSearch, Work
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.work import Work
 
 STEPS = 64  # events that a match may have at first
 ROOM = 1 << 15  # matches returned at a time, at first

@@ -18,7 +18,7 @@ import numpy as np
 
 from elsinore.local import driver
 from elsinore.matches.engine import pattern
-from elsinore.matches.engine.tables import Match
+from elsinore.matches.engine.tables import Program, Search
 
 REPEATS = (1, 3, 5)  # how often each confidence is computed
 RUNS = 3
@@ -54,11 +54,10 @@ def timed(repeats: int = 1) -> Iterator[dict[str, float]]:
     kept = driver.prepare, pattern.scan
     search = found.wrapped("search", pattern.scan)
 
-    def scan(*arguments: Any) -> None:
-        for argument in arguments:
-            if isinstance(argument, Match) and argument.worlds is not None:
-                argument.worlds.repeats = repeats
-        search(*arguments)
+    def scan(program: Program, state: Search) -> None:
+        if state.worlds is not None:
+            state.worlds.repeats = repeats
+        search(program, state)
 
     driver.prepare = found.wrapped("sorting", driver.prepare)
     pattern.scan = scan

@@ -6,10 +6,10 @@ import sys
 
 SCRIPT = """
 import elsinore as el
-from elsinore.matches.engine import candidates
+from elsinore.matches.engine import followers
 
 counted = 0
-is_open = candidates.is_open
+is_open = followers.is_open
 
 
 def counting(*arguments):
@@ -18,7 +18,7 @@ def counting(*arguments):
     return is_open(*arguments)
 
 
-candidates.is_open = counting
+followers.is_open = counting
 for size in (20, 80):
     counted = 0
     workload = el.Workload.parse(

@@ -11,7 +11,6 @@ from benchmarks.evaluations.statistics import QueryStatistics
 from hypothesis import HealthCheck, assume, given, settings
 
 from elsinore.errors import ElsinoreError, InputError
-from elsinore.matches import work
 from elsinore.matches.engine import pattern
 from elsinore.matches.spec import spec_of
 from elsinore.operators import kind_for
@@ -208,8 +207,8 @@ def test_an_aggregate_of_the_user_filters_if_it_is_declared_monotone(monotone, c
 def test_events_that_no_match_can_have_are_ruled_out_early(
     monkeypatch: pytest.MonkeyPatch, condition: str, is_slow: bool
 ) -> None:
-    monkeypatch.setattr(work, "STEPS_AT_FIRST", 1_000)
-    monkeypatch.setattr(work, "STEPS_EACH", 1_000)
+    monkeypatch.setattr(pattern, "STEPS_AT_FIRST", 1_000)
+    monkeypatch.setattr(pattern, "STEPS_EACH", 1_000)
     workload = Workload.parse(f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {condition};")
     events = stream_of(*range(24), end=99)
     if is_slow:  # 2**24 partial matches

@@ -9,6 +9,7 @@ import pytest
 import elsinore as el
 from elsinore.matches.engine import pattern
 from elsinore.matches.engine.codes import Status
+from elsinore.matches.engine.tables import Program, Search
 
 HEAVY = "RETURN COUNT(b[]) AS n PATTERN B+ b WHERE SUM(b[].v) >= {least}"
 
@@ -35,10 +36,10 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     places: list[int] = []
     scan = pattern.scan
 
-    def noted(program, values, graph, window, match, output) -> None:  # type: ignore[no-untyped-def]
-        scan(program, values, graph, window, match, output)
-        if output.status == Status.PAUSED:
-            places.append(window.begin)
+    def noted(program: Program, search: Search) -> None:
+        scan(program, search)
+        if search.status == Status.PAUSED:
+            places.append(search.begin)
 
     monkeypatch.setattr(pattern, "scan", noted)
     return places

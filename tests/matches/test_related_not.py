@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 
 import elsinore as el
 from elsinore.errors import ElsinoreError
-from elsinore.matches.engine import listed
+from elsinore.matches.engine import negatives
 from elsinore.matches.spec import spec_of
 from elsinore.model.clock import Clock
 from elsinore.model.time_values import Moment
@@ -268,7 +268,7 @@ def test_the_builder_relates_several_events_under_not() -> None:
 
 
 def test_too_many_listed_matches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed, "MOST_LISTED", 1_000)
+    monkeypatch.setattr(negatives, "MOST_LISTED", 1_000)
     events = [{"time": n, "type": kind, "ref": 1} for n, kind in enumerate("A" + 10 * "X" + "YB")]
     text = "RETURN a.ref PATTERN SEQ(A a, NOT SEQ(X+ x, Y y), B b) WHERE y.ref = a.ref + 1"
     with pytest.raises(ElsinoreError, match="a pattern under NOT has more than 1,000 matches"):

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.evaluations import ENGINE, EVALUATIONS, run_by
 
 import elsinore as el
-from elsinore.matches import work
+from elsinore.matches.engine import pattern as work
 from support.small_rooms import interpret_evaluations
 
 HEAVY = "QUERY heavy RETURN COUNT(b[]) AS n PATTERN {} WHERE SUM(b[].v) >= {} {}"

@@ -16,10 +16,9 @@ import numpy as np
 from elsinore.matches.arrays import NO_WINDOW, Ints, Keys, MatchBatch
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import CLASS, MOMENT, TIME
+from elsinore.matches.engine.pattern import due_windows
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import QuerySearch
-from elsinore.matches.template import WindowSpan
-from elsinore.model.window import first_window
 from elsinore.structs import empty
 
 MOST_ROWS = 1 << 18  # of windows searched at a time, unless one has more
@@ -27,15 +26,14 @@ MOST_ROWS = 1 << 18  # of windows searched at a time, unless one has more
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The rows `begin` to `end` of a window, and the times `passed` and `reached` that make it due.
+    """The rows `begin` to `end` of a window, and the time `until` which it lasts.
 
     `last` is the time of the last event of its matches, None where that does not matter.
     """
 
     begin: int
     end: int
-    passed: int
-    reached: int
+    until: int
     last: int | None = None
 
 
@@ -60,8 +58,8 @@ class WindowSearch:
             own_keys = empty(tb.KEY, len(windows))
             own_keys.first_row = own_keys.new_row = ends - sizes
             own_keys.end_row = ends
-            own_keys.passed = [one.passed for one in windows]
-            own_keys.reached = [one.reached for one in windows]
+            own_keys.passed = [one.until for one in windows]
+            own_keys.reached = own_keys.passed + 1
             wholes = operands.wholes[:, rows]
             wholes[MOMENT] -= wholes[MOMENT][ends - sizes][of_window]
             own = replace(operands, doubles=operands.doubles[:, rows], wholes=wholes)
@@ -80,56 +78,30 @@ class WindowSearch:
         return found.take(np.flatnonzero(times[found.last] == wanted))
 
     def _windows(self, operands: Operands, keys: Keys) -> Iterator[_Window]:
-        """Yield the windows that have passed by now and had not before."""
-        window = self.template.window
-        within, slide, _ = window
-        for key in keys:
-            times = operands.wholes[TIME, key.first_row : key.end_row]
-            passed, reached = int(key.passed), int(key.reached)
-            if slide > 0:
-                yield from _sliding(times, int(key.first_row), passed, reached, window)
-                continue
-            classes = operands.wholes[CLASS, key.first_row : key.end_row]
-            begins = np.unique(times[self.pattern.may_begin(classes)])
-            ends = np.unique(times[self.pattern.may_end(classes)])
-            over = begins + within
-            for first in begins[(passed <= over) & (over < reached)].tolist():
-                yield from self._relative(times, int(key.first_row), first, ends, within)
+        """Yield the windows in which a match may begin, that have passed by now and had not before.
 
-    def _relative(
-        self, times: Ints, row: int, first: int, ends: Ints, within: int
-    ) -> Iterator[_Window]:
-        """Yield the windows of the matches that begin at a time; `times` of a key begin at `row`.
-
-        They are one unless events before the match matter: these depend on its last event.
+        A window relative to a match is one for all matches that begin at a time, unless events
+        before the match matter: these depend on its last event.
         """
-        over = first + within
-        end = row + int(np.searchsorted(times, over, side="right"))
-        if not self.template.depends_on_earlier:
-            begin = row + int(np.searchsorted(times, first))
-            yield _Window(begin, end, over, over + 1)
-            return
-        for last in ends[(first <= ends) & (ends <= over)].tolist():
-            begin = row + int(np.searchsorted(times, last - within))
-            yield _Window(begin, end, over, over + 1, last)
-
-
-def _sliding(
-    times: Ints, row: int, passed: int, reached: int, window: WindowSpan
-) -> Iterator[_Window]:
-    """Yield the due windows that SLIDE lays out over a key's times, which begin at `row`."""
-    within, slide, origin = window
-    if len(times) == 0:
-        return
-    number = first_window(int(times[0]), within, slide, origin)
-    while (start := origin + number * slide) <= times[-1] and start + within <= reached:
-        begin = int(np.searchsorted(times, start))
-        end = int(np.searchsorted(times, start + within))
-        if start + within > passed and begin < end:
-            yield _Window(row + begin, row + end, start + within - 1, start + within)
-        number += 1
-        if begin == end:  # continue with the first window that has the next event
-            number = max(number, first_window(int(times[begin]), within, slide, origin))
+        within, slide, origin = window = self.template.window
+        times, classes = operands.wholes[TIME], operands.wholes[CLASS]
+        begins, ends = self.pattern.may_begin(classes), self.pattern.may_end(classes)
+        seen: set[tuple[int, int]] = set()
+        for row, number, last, first in due_windows(
+            self.pattern.search, operands.wholes, keys, window, begins
+        ).tolist():
+            start = origin + number * slide if slide > 0 else int(times[row])
+            if (first, start) in seen:
+                continue
+            seen.add((first, start))
+            until, of_key = start + within - (slide > 0), times[first : last + 1]
+            if slide > 0 or not self.template.depends_on_earlier:
+                begin = first + int(np.searchsorted(of_key, start))
+                yield _Window(begin, last + 1, until)
+                continue
+            for end in np.unique(times[row : last + 1][ends[row : last + 1]]).tolist():
+                begin = first + int(np.searchsorted(of_key, end - within))
+                yield _Window(begin, last + 1, until, end)
 
 
 def _in_pieces(windows: Iterator[_Window]) -> Iterator[list[_Window]]:

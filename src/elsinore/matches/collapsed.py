@@ -23,22 +23,18 @@ import numpy as np
 from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch
 from elsinore.matches.collapsed_ranges import RangeSets, StateEvents, range_sets
 from elsinore.matches.collapsible import known_conditions, needs_paths
-from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, WINDOW
-from elsinore.matches.engine.due import COLUMNS, list_windows
-from elsinore.matches.engine.listed import NONE_LISTED
-from elsinore.matches.engine.pattern import NO_BUCKETS, PatternSearch, RowSets
+from elsinore.matches.engine.pattern import PatternSearch, RowSets, due_windows, values_alone
 from elsinore.matches.engine.sets import step_sets
-from elsinore.matches.negated import NegatedSearch
+from elsinore.matches.engine.windows import WINDOW_COLUMNS
 from elsinore.matches.operands import NULL_CODE, Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, LISTED, QuerySearch
 from elsinore.matches.registers import Register, RegisterKind, register_places
-from elsinore.matches.template import START, MatchTemplate, WindowSpan
+from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
 
 ROWS = 1 << 15  # rows returned at a time
 LISTED_EVENTS = 1 << 20  # events in the windows of rows whose sets are listed at a time
-NO_NEGATIVES = np.zeros((0, 0), np.int64)
 Listed = tuple[Ints, Ints, Ints]  # row, event and state of the events of sets, row by row
 
 
@@ -69,7 +65,8 @@ class CollapsedSearch:
         wholes = operands.wholes
         fits = self.pattern.states.by_state(wholes[CLASS])
         starts = [edge.target for edge in self.template.edges if edge.source == START]
-        rows = due_rows(keys, wholes, self.template.window, np.any(fits[starts], axis=0))
+        begins = np.any(fits[starts], axis=0)
+        rows = due_windows(self.pattern.search, wholes, keys, self.template.window, begins)
         if len(rows) == 0:
             return
         if self._needs_paths:
@@ -222,12 +219,11 @@ class CollapsedSearch:
     ) -> Doubles:
         """Return a user's aggregate of each row's set, its events in the order of time."""
         order = np.lexsort((events, rows))
-        search = self.pattern
-        values = tb.Values(operands.doubles, operands.wholes, NO_NEGATIVES, NO_BUCKETS, NONE_LISTED)
-        match = search.new_match()
+        pattern = self.pattern
+        pattern.search.values = values_alone(operands.doubles, operands.wholes)
         ordered = rows[order], events[order]
-        step_sets(search.program, values, match, states[0], place, *ordered, results)
-        search.check_failure()
+        step_sets(pattern.program, pattern.search, states[0], place, *ordered, results)
+        pattern.check_failure()
         return results
 
 
@@ -235,9 +231,7 @@ class CollectedSearch:
     """The rows of one query in collapsed form, collected from its matches."""
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
-        kind = QuerySearch
-        if template.uncertain is not None:
-            kind = NegatedSearch if template.is_unsure else UncertainSearch
+        kind = QuerySearch if template.uncertain is None else UncertainSearch
         self._matches = kind(template, layout)
         self._matches.wants_paths = True
         self.template = template
@@ -261,7 +255,7 @@ class CollectedSearch:
         for start in range(0, len(begins), ROWS):
             some = edges[start : start + ROWS + 1]
             first, _, window, event, _, state = columns[:, some[0] : some[-1]]
-            rows = np.zeros((len(some) - 1, COLUMNS), dtype=np.int64)
+            rows = np.zeros((len(some) - 1, WINDOW_COLUMNS), dtype=np.int64)
             rows[:, BEGINS] = first[some[:-1] - some[0]]
             rows[:, WINDOW] = window[some[:-1] - some[0]]
             of_rows = np.repeat(np.arange(len(rows)), np.diff(some))
@@ -288,25 +282,6 @@ def _distinct(columns: Ints, count: int) -> tuple[Ints, Ints]:
     is_new[1:] = np.any(np.diff(columns[:count], axis=1) != 0, axis=0)
     places = np.flatnonzero(is_new)
     return columns[:, places], places
-
-
-# --- rows that are due
-
-
-def due_rows(keys: Keys, wholes: Ints, window: WindowSpan, fits: Bools) -> Ints:
-    """Return the rows whose windows have passed by now, in order of their first events.
-
-    `fits` are the events that may begin a row. Columns are those of `elsinore.matches.engine.due`.
-    """
-    empty = np.zeros((0, 0))
-    values = tb.Values(empty, np.ascontiguousarray(wholes), NO_NEGATIVES, NO_BUCKETS, NONE_LISTED)
-    mask = fits.astype(np.uint8)
-    rows = np.empty((int(np.count_nonzero(fits)), COLUMNS), dtype=np.int64)
-    count = list_windows(values, tb.Window(keys, *window), mask, rows)
-    if count > len(rows):
-        rows = np.empty((count, COLUMNS), dtype=np.int64)
-        list_windows(values, tb.Window(keys, *window), mask, rows)
-    return rows[:count]
 
 
 def cut(rows: Ints) -> Iterator[Ints]:

@@ -64,7 +64,7 @@ class StateEvents:
 class RangeSets:
     """The sets of some rows: that of a state is `low` to `high` of the events that fit it."""
 
-    rows: Ints  # as in `elsinore.matches.engine.due`
+    rows: Ints  # as in `elsinore.matches.engine.windows`
     state: int  # the state that the first event is in
     fitting: StateEvents
     low: list[Ints]  # [state][row]

@@ -17,7 +17,7 @@ always has one.
 
 Two sorts of conditions need no test of each event. An equality of two attributes (`c.ref = a.id`)
 is looked up by value. A limit of the time between two events (`c.time - a.time <= 5 minutes`) ends
-a search where it is passed, as times rise (`elsinore.matches.engine.orders`).
+a search where it is passed, as times rise (`elsinore.matches.engine.lookups`).
 """
 
 from __future__ import annotations

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints, Keys, MatchBatch
-from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import BEGINS_AT, BOUND, ENDS_AT, IN_WINDOW, MOMENT, PATH
-from elsinore.matches.engine.pattern import PatternSearch, TooLongError, TooManyError
+from elsinore.matches.engine.pattern import PatternSearch, TooLongError, TooManyError, Work
+from elsinore.matches.engine.tables import Search
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.selection import unsuppressed
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.work import Work
 
 ANY_NUMBER = np.iinfo(np.int64).max
 HIGHEST = 9 * 10**18  # matches, beyond which no number is reported
@@ -37,7 +36,6 @@ class QuerySearch:
             column.kind in LISTED or (template.uncertain is not None and column.kind in NUMBERED)
             for column in template.columns
         )
-        self.guard = GUARD
         self.work = Work()
 
     def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
@@ -50,31 +48,34 @@ class QuerySearch:
         suppress = self.template.query.suppress
         leaves_out = suppress is not None and not search.selects
         is_limited = limit < ANY_NUMBER and not leaves_out
-        output = search.output(
+        self.work.allow(new_events(keys))
+        pieces = search.run(
+            operands,
+            keys,
+            self.window,
+            self.work,
             limit=ANY_NUMBER if leaves_out else limit,
-            guard=ANY_NUMBER if is_limited else GUARD,
+            most=ANY_NUMBER if is_limited else GUARD,
             wants_paths=self.wants_paths,
             counts_exactly=search.counts_exactly and not is_limited,
         )
-        self.work.allow(new_events(keys))
-        outputs = search.run(operands, keys, tb.Window(keys, *self.window), output, self.work)
         try:
             if leaves_out:
-                every = [self._batch(output).copy() for output in outputs]
+                every = [self._batch(piece).copy() for piece in pieces]
                 yield from unsuppressed(every, self.template, operands, keys)
                 return
-            for output in outputs:
-                yield self._batch(output)
+            for piece in pieces:
+                yield self._batch(piece)
         except TooLongError:
             raise self.too_long() from None
         except TooManyError as error:
             raise self.too_many(error.count) from None
 
-    def _batch(self, output: tb.Output) -> MatchBatch:
-        """Return views of the matches in an output, each match once (`distinct`)."""
-        found = np.asarray(output.found)[:, : output.count]
-        counted, paths = np.asarray(output.counted), np.asarray(output.paths)
-        batch = self.batch_of(found, counted, paths, output.filled)
+    def _batch(self, search: Search) -> MatchBatch:
+        """Return views of the matches that a search wrote, each match once (`distinct`)."""
+        found = np.asarray(search.found)[:, : search.count]
+        counted, paths = np.asarray(search.counted), np.asarray(search.paths)
+        batch = self.batch_of(found, counted, paths, search.filled)
         return self.distinct(batch) if self.template.duplicates else batch
 
     def batch_of(

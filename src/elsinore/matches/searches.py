@@ -47,10 +47,9 @@ def search_of(template: MatchTemplate, layout: Layout, listing: ListSearch) -> S
 
         return (CollectedSearch if template.gathers else CollapsedSearch)(template, layout)
     if template.uncertain is not None:
-        from elsinore.matches.negated import NegatedSearch  # noqa: PLC0415
         from elsinore.matches.uncertain import UncertainSearch  # noqa: PLC0415
 
-        return (NegatedSearch if template.is_unsure else UncertainSearch)(template, layout)
+        return UncertainSearch(template, layout)
     search = listing(template, layout)
     if template.depends_on_window:
         from elsinore.matches.by_window import WindowSearch  # noqa: PLC0415

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from elsinore.automata.positions import FREE, NO_WAY, Ways
 from elsinore.matches.arrays import NO_WINDOW
 from elsinore.matches.conditions import Condition
-from elsinore.matches.deadlines import Deadline
 from elsinore.matches.registers import Register
-from elsinore.matches.relations import Relation
+from elsinore.matches.relations import Deadline, Relation
 from elsinore.matches.returns import Column, ColumnKind
 from elsinore.model import pattern as pt
 from elsinore.model.expression import Duration, Expression, walk

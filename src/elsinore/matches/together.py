@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from elsinore.matches.arrays import NO_WINDOW, Ints, Keys, MatchBatch, Shorts
+from elsinore.matches.arrays import Ints, Keys, MatchBatch, Shorts
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.backwards import go_back
 from elsinore.matches.engine.pattern import PatternSearch
@@ -98,7 +98,7 @@ class _Pass:
         self._merged, self._widths = program.merged, program.widths
         columns = operands.doubles, operands.wholes, NO_ROWS, NO_ROWS, NO_ROWS
         self._values = tb.Values(*map(np.ascontiguousarray, columns))
-        self._window = tb.Window(keys, NO_WINDOW, 0, 0)
+        self._merged.keys = keys
 
     def slots(self) -> tuple[Any, Ints]:
         """Return a copy of the slots and their registers."""
@@ -117,9 +117,8 @@ class _Pass:
         """
         ends = (rows[1] - rows[0]) * np.cumsum(self._widths)
         self._merged.lane_ends = ends.copy()
-        self._window.key = keys[0]
         room = _NO_PATHS.reshape(-1) if found is None else found
-        go_back(self._merged, self._values, self._window, keys[1], *rows, found is None, room)
+        go_back(self._merged, self._values, *keys, *rows, found is None, room)
         begins = np.asarray(self._merged.lane_ends)
         return list(zip(begins.tolist(), ends.tolist(), strict=True))
 

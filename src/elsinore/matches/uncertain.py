@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch
-from elsinore.matches.engine import tables as tb
+from elsinore.matches.arrays import Doubles, Ints, Keys, MatchBatch
+from elsinore.matches.cases import CaseConfidences, needs_cases, shortened
 from elsinore.matches.engine.codes import CLASS, TIME
-from elsinore.matches.engine.pattern import TooLongError, TooManyError
-from elsinore.matches.engine.possible import PossibleTimes, Worlds
+from elsinore.matches.engine.pattern import TooLongError, TooManyError, Work
+from elsinore.matches.engine.possible import NEAR, PossibleTimes, Worlds
+from elsinore.matches.engine.worlds import BY_CASES
 from elsinore.matches.operands import Laws, Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, QuerySearch
-from elsinore.matches.registers import RegisterKind, register_places
-from elsinore.matches.template import MatchTemplate
-from elsinore.matches.work import Work
+from elsinore.matches.query import ANY_NUMBER, GUARD, QuerySearch, longest
+from elsinore.matches.template import MatchTemplate, WindowSpan
 from elsinore.plan.modes import HIGH, Uncertainty
+from elsinore.structs import empty
 
 MOST_POINTS = 100_000  # possible times of one event
 MOST_IN_ALL = 20_000_000  # possible times of the events of a batch together: 320 MB
@@ -29,8 +29,8 @@ ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 class UncertainSearch(QuerySearch):
     """The search of one query over events with uncertain times.
 
-    If it `waits`, matches are returned when their window has passed: until then an event may come
-    that belongs to their row in collapsed form, or that a NOT forbids.
+    If the query waits, matches are returned when their window has passed: until then an event may
+    come that belongs to their row in collapsed form, or that a NOT forbids.
     """
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
@@ -38,77 +38,84 @@ class UncertainSearch(QuerySearch):
         assert template.uncertain is not None
         self._uncertainty: Uncertainty = template.uncertain
         self.high = layout.whole(HIGH)
-        places = register_places(template.registers)
-        kinds = [register.kind for register in template.registers]
-        confidence = RegisterKind.CONFIDENCE
         self.threshold = (template.query.confidence or 0.0) * (1.0 - ROUNDING)
-        self.register = places[kinds.index(confidence)] if confidence in kinds else -1
         names = list(template.sets)
         self._sets = np.array(
             [names.index(s.variable) if s.variable in names else -1 for s in template.states],
             dtype=np.int32,
         )
-        self.waits = template.waits
         self._meanings = layout.classes.meanings
+        self._cases: CaseConfidences | None = None
+        self._has_gaps = 0
+        if template.is_unsure:
+            self.wants_paths = True
+            self._cases = CaseConfidences(
+                template, [self._chains_of(negative, layout) for negative in template.negatives]
+            )
+            self._has_gaps = -1 if needs_cases(template) else 1
+
+    def _chains_of(self, negative: MatchTemplate, layout: Layout) -> UncertainSearch:
+        """Return the search for the possible matches of a pattern under NOT."""
+        search = UncertainSearch(shortened(negative, self.template), layout)
+        search.wants_paths, search.threshold = True, 0.0
+        search.window = WindowSpan(self.window.within)  # a chain lies in the window of a match
+        return search
 
     def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
         """Yield the matches that are probable enough and due, in batches.
 
-        They have a new event; or their window has passed by now, if they wait for its end.
+        They have a new event; or their window has passed by now, if they wait for its end. Raises
+        InputError if that takes too long, or there are too many.
         """
-        if not self.waits:
-            yield from self._probable(operands, keys, limit)
-            return
-        if self.template.query.limit is not None:  # some are requested, however many there are
-            self.guard = ANY_NUMBER
-        every = keys.copy()
-        every.new_row = every.first_row
-        for piece in self._probable(operands, every, ANY_NUMBER):
-            due = np.flatnonzero(self._is_due(piece, operands, keys))
-            if len(due):
-                yield piece.take(due)
-
-    def _is_due(self, found: MatchBatch, operands: Operands, keys: Keys) -> Bools:
-        """Return whether the windows of matches have passed by now, and had not before."""
-        within, slide, origin = self.window
-        number = np.searchsorted(keys.first_row, found.first, side="right") - 1
-        passed, reached = keys.passed[number], keys.reached[number]
-        if slide > 0:
-            ends = origin + found.window * slide + within
-            return np.asarray((passed < ends) & (ends <= reached))
-        if within < 0:
-            return np.asarray(reached == EVER)
-        ends = operands.wholes[self.high][found.first] + within
-        return np.asarray((passed <= ends) & (ends < reached))
-
-    def _probable(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
-        """Yield the matches that are probable enough and have a new event, in batches."""
-        search = self.pattern
-        output = search.output(
+        if self.template.waits:  # some of them may yet turn out to be improbable
+            limit = ANY_NUMBER
+        is_limited = limit < ANY_NUMBER or self.template.query.limit is not None
+        worlds = self._worlds(operands, keys)
+        confidence_of = None
+        if self._cases is not None:
+            confidence_of = self._cases.begin(operands, keys, worlds.possible)
+        pieces = self.pattern.run(
+            operands,
+            keys,
+            self.window,
+            Work(MOST_SUMMED),
             limit=limit,
-            guard=ANY_NUMBER if limit < ANY_NUMBER else self.guard,
+            most=ANY_NUMBER if is_limited else GUARD,
             wants_paths=self.wants_paths,
-            counts_exactly=False,
+            worlds=worlds,
         )
-        bounds, work = tb.Window(keys, *self.window), Work(MOST_SUMMED)
         try:
-            for piece in search.run(operands, keys, bounds, output, work, self._worlds(operands)):
+            for piece in pieces:
                 batch = self._batch(piece)
-                if self.register >= 0:
-                    column = batch.numbers[:, self.register]
-                    column[:] = at_most_one(column)
-                yield batch
+                if confidence_of is not None:
+                    batch = self._by_cases(batch, confidence_of)
+                if worlds.register >= 0:
+                    chances = batch.numbers[:, worlds.register]
+                    np.minimum(chances, 1.0, out=chances)  # rounding may have exceeded it
+                if len(batch):
+                    yield batch
         except TooLongError:
             raise self._too_long() from None
         except TooManyError:
-            raise self.too_many(self.guard) from None
+            raise self.too_many(GUARD) from None
 
-    def _worlds(self, operands: Operands) -> Worlds:
+    def _by_cases(
+        self, batch: MatchBatch, confidence_of: Callable[[MatchBatch, int], float]
+    ) -> MatchBatch:
+        """Return the probable ones of some matches, whose confidences may be unknown."""
+        chances = batch.numbers[:, self.pattern.confidence]
+        for number in np.flatnonzero(chances == BY_CASES).tolist():
+            chances[number] = confidence_of(batch, number)
+        return batch.take(np.flatnonzero((chances > 0.0) & (chances >= self.threshold)))
+
+    def _worlds(self, operands: Operands, keys: Keys) -> Worlds:
         """Return what the search computes confidences with."""
         worlds = Worlds(self.possible(operands), self._sets, bool(self.template.sets))
         low, high = operands.wholes[TIME], operands.wholes[self.high]
         worlds.longest = int((high - low).max(initial=0))
-        worlds.threshold, worlds.register = self.threshold, self.register
+        worlds.high, worlds.has_gaps = self.high, self._has_gaps
+        worlds.near = empty(NEAR, longest(keys))
+        worlds.threshold, worlds.register = self.threshold, self.pattern.confidence
         return worlds
 
     def possible(self, operands: Operands) -> PossibleTimes:
@@ -131,7 +138,7 @@ class UncertainSearch(QuerySearch):
     def too_many(self, count: int) -> InputError:  # noqa: ARG002 - one limit, whatever the number
         """Return the error that more matches begin with an event than may be returned."""
         return InputError(
-            f"query {self.template.query.name}: more than {self.guard:,} matches begin with one "
+            f"query {self.template.query.name}: more than {GUARD:,} matches begin with one "
             "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "
             "with LIMIT, or make the window shorter."
         )
@@ -143,12 +150,6 @@ class UncertainSearch(QuerySearch):
             "--time-step), ask for matches that are more probable (CONFIDENCE >= ...), or add "
             "conditions between neighbours. Intervals longer than the window cost most."
         )
-
-
-def at_most_one(chances: Doubles) -> Doubles:
-    """Return probabilities; those that rounding has made a little greater than 1 become 1."""
-    bounded: Doubles = np.minimum(chances, 1.0)
-    return bounded
 
 
 def possible_times(

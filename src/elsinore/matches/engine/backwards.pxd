@@ -1,6 +1,8 @@
+from elsinore.matches.engine.tables cimport Key
 from elsinore.operators.conditions.tables cimport Conditions, Registers
 
 cdef class Merged:
+    cdef public Key[::1] keys
     cdef public ClassMoves[::1] classes
     cdef public Begin[::1] begins
     cdef public Extend[::1] extends

@@ -18,7 +18,7 @@ import cython
 import numpy as np
 
 from elsinore.matches.engine.codes import CLASS, TIME
-from elsinore.matches.engine.tables import Values, Window
+from elsinore.matches.engine.tables import KEY, Values
 from elsinore.operators.conditions.machine import comparison_holds
 from elsinore.operators.conditions.tables import Registers
 from elsinore.structs import empty, struct
@@ -47,6 +47,7 @@ class Merged:
     """
 
     def __init__(self) -> None:
+        self.keys: Any = empty(KEY, 0)
         self.classes: Any = empty(CLASS_MOVES, 0)
         self.begins: Any = empty(BEGIN, 0)
         self.extends: Any = empty(EXTEND, 0)
@@ -62,7 +63,7 @@ class Merged:
 def go_back(
     merged: Merged,
     values: Values,
-    window: Window,
+    begin_key: cython.longlong,
     end_key: cython.longlong,
     first: cython.longlong,
     end: cython.longlong,
@@ -71,17 +72,17 @@ def go_back(
 ) -> None:
     """Read the rows from `end` back to `first`, and write down the matches that begin there.
 
-    They are those of the window's keys from `window.key` to `end_key`. is_quiet: no matches are
+    They are those of `Merged.keys` from `begin_key` to `end_key`. is_quiet: no matches are
     written down. A match in `found` is its first row, its last row and its registers.
     """
     key: cython.longlong
     row: cython.longlong
     number: cython.Py_ssize_t
     with cython.nogil:
-        for key in range(end_key - 1, window.key - 1, -1):
-            first_row: cython.longlong = window.keys[key].first_row
-            end_row: cython.longlong = window.keys[key].end_row
-            fresh: cython.longlong = window.keys[key].new_row
+        for key in range(end_key - 1, begin_key - 1, -1):
+            first_row: cython.longlong = merged.keys[key].first_row
+            end_row: cython.longlong = merged.keys[key].end_row
+            fresh: cython.longlong = merged.keys[key].new_row
             if fresh >= end_row:
                 continue
             if min(end_row, end) == end_row:
@@ -98,9 +99,7 @@ def go_back(
                     extend(merged, values, number, row, first_row)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def clear(merged: Merged) -> cython.void:
     """Set the slots to what they are behind a key's last event."""
     number: cython.Py_ssize_t
@@ -111,10 +110,7 @@ def clear(merged: Merged) -> cython.void:
         merged.numbers[number] = merged.first_numbers[number]
 
 
-@cython.cfunc
-@cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def changed(
     merged: Merged, change: cython.int, number: cython.longlong, row: cython.longlong
 ) -> cython.longlong:
@@ -124,10 +120,7 @@ def changed(
     return number + merged.changes[change].added
 
 
-@cython.cfunc
-@cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def begin(
     merged: Merged,
     values: Values,
@@ -160,10 +153,7 @@ def begin(
         found[place + FIRST_NUMBER + at] = cython.cast(cython.int, value)
 
 
-@cython.cfunc
-@cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def extend(
     merged: Merged,
     values: Values,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import cython
 
 from elsinore.matches.engine.registers import select
-from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.matches.engine.tables import Program, Search
 from elsinore.operators.conditions.machine import value_of
 
 TAKEN = cython.declare(cython.int, 1)  # the row of registers with all events of the main run
@@ -20,107 +20,88 @@ WITH_ONE = cython.declare(cython.int, 2)  # and with one more
 OPEN = cython.declare(cython.longlong, 2**62)  # the moment of a state that has taken no event
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def filter_early(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match
-) -> cython.void:
+def filter_early(program: Program, search: Search) -> cython.void:
     """Close the nodes that no match which begins with `window.begin` can have, for its search.
 
     `Graph.closed` of a node is the number of the start for which it is closed.
     """
-    if not program.has_filters or match.frames.shape[0] <= WITH_ONE:
+    if not program.has_filters or search.frames.shape[0] <= WITH_ONE:
         return
-    begin: cython.int = window.begin
+    begin: cython.int = search.begin
     paths: cython.double = 0.0
     node: cython.int
-    for node in range(graph.events[begin].node, graph.events[begin].node_end):
-        paths += graph.nodes[node].count
-    if paths <= program.many * (window.last - begin + 1):
+    for node in range(search.events[begin].node, search.events[begin].node_end):
+        paths += search.nodes[node].count
+    if paths <= program.many * (search.last - begin + 1):
         return
     overflown: cython.int = program.conditions.has_overflown
-    make_main_run(program, values, graph, window, match)
-    close_dead_ends(program, graph, window, match)
+    make_main_run(program, search)
+    close_dead_ends(program, search)
     program.conditions.has_overflown = overflown
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def make_main_run(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match
-) -> cython.void:
+def make_main_run(program: Program, search: Search) -> cython.void:
     """Take all events that early filters leave, and close the nodes of the others."""
-    begin: cython.int = window.begin
-    moment: cython.longlong = graph.events[begin].moment
+    begin: cython.int = search.begin
+    moment: cython.longlong = search.events[begin].moment
     state: cython.int
     node: cython.int
     event: cython.int
     for state in range(program.states.shape[0]):
-        graph.since[state] = OPEN
-    copy_registers(match, 0, TAKEN)
-    for node in range(graph.events[begin].node, graph.events[begin].node_end):
-        graph.since[graph.nodes[node].state] = moment
-        take_in(program, values, graph, match, node)
-    for event in range(begin + 1, window.last + 1):
-        if graph.events[event].moment == moment:
+        search.since[state] = OPEN
+    copy_registers(search, 0, TAKEN)
+    for node in range(search.events[begin].node, search.events[begin].node_end):
+        search.since[search.nodes[node].state] = moment
+        take_in(program, search, node)
+    for event in range(begin + 1, search.last + 1):
+        if search.events[event].moment == moment:
             continue
-        for node in range(graph.events[event].node, graph.events[event].node_end):
-            if not is_possible(program, values, graph, window, match, node):
-                graph.closed[node] = match.start
-        for node in range(graph.events[event].node, graph.events[event].node_end):
-            if graph.closed[node] != match.start:
-                state = graph.nodes[node].state
-                graph.since[state] = min(graph.since[state], graph.events[event].moment)
-                take_in(program, values, graph, match, node)
+        for node in range(search.events[event].node, search.events[event].node_end):
+            if not is_possible(program, search, node):
+                search.closed[node] = search.start
+        for node in range(search.events[event].node, search.events[event].node_end):
+            if search.closed[node] != search.start:
+                state = search.nodes[node].state
+                search.since[state] = min(search.since[state], search.events[event].moment)
+                take_in(program, search, node)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def take_in(
-    program: Program, values: Values, graph: Graph, match: Match, node: cython.int
-) -> cython.void:
+def take_in(program: Program, search: Search, node: cython.int) -> cython.void:
     """Take a node's event into the registers of the main run."""
-    row: cython.longlong = graph.events[graph.nodes[node].event].row
-    select(program, values, match, graph.nodes[node].state, row, WITH_ONE)
-    copy_registers(match, WITH_ONE, TAKEN)
+    row: cython.longlong = search.events[search.nodes[node].event].row
+    select(program, search, search.nodes[node].state, row, WITH_ONE)
+    copy_registers(search, WITH_ONE, TAKEN)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def copy_registers(match: Match, source: cython.int, target: cython.int) -> cython.void:
+def copy_registers(search: Search, source: cython.int, target: cython.int) -> cython.void:
     """Copy a row of the registers."""
     register: cython.Py_ssize_t
-    for register in range(match.held.shape[1]):
-        match.held[target, register] = match.held[source, register]
-    for register in range(match.numbers.shape[1]):
-        match.numbers[target, register] = match.numbers[source, register]
+    for register in range(search.held.shape[1]):
+        search.held[target, register] = search.held[source, register]
+    for register in range(search.numbers.shape[1]):
+        search.numbers[target, register] = search.numbers[source, register]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def is_possible(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match, node: cython.int
-) -> cython.bint:
+def is_possible(program: Program, search: Search, node: cython.int) -> cython.bint:
     """Return whether some edge from a state of the main run leads to a node, and it may end."""
-    event: cython.int = graph.nodes[node].event
-    row: cython.longlong = graph.events[event].row
-    state: cython.int = graph.nodes[node].state
-    first_row: cython.longlong = graph.events[window.begin].row
+    event: cython.int = search.nodes[node].event
+    row: cython.longlong = search.events[event].row
+    state: cython.int = search.nodes[node].state
+    first_row: cython.longlong = search.events[search.begin].row
     is_entered: cython.bint = False
     edge: cython.int
     for edge in range(program.first_edges, program.edges.shape[0]):
         if (
             program.edges[edge].target == state
-            and graph.since[program.edges[edge].source] < graph.events[event].moment
+            and search.since[program.edges[edge].source] < search.events[event].moment
             and not is_false(
                 program,
-                values,
-                match,
+                search,
                 program.edges[edge].early,
                 program.edges[edge].early_end,
                 row,
@@ -136,17 +117,14 @@ def is_possible(
     early_end: cython.int = program.states[state].early_end
     if early == early_end:
         return True
-    select(program, values, match, state, row, WITH_ONE)
-    return not is_false(program, values, match, early, early_end, row, first_row, WITH_ONE)
+    select(program, search, state, row, WITH_ONE)
+    return not is_false(program, search, early, early_end, row, first_row, WITH_ONE)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def is_false(
     program: Program,
-    values: Values,
-    match: Match,
+    search: Search,
     early: cython.int,
     early_end: cython.int,
     row: cython.longlong,
@@ -160,11 +138,11 @@ def is_false(
         value: cython.double = value_of(
             program.conditions,
             program.conditions.lists[place],
-            values,
+            search.values,
             row,
-            values,
+            search.values,
             first_row,
-            match,
+            search,
             before,
             before,
         )
@@ -173,36 +151,36 @@ def is_false(
     return False
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def close_dead_ends(program: Program, graph: Graph, window: Window, match: Match) -> cython.void:
+def close_dead_ends(program: Program, search: Search) -> cython.void:
     """Close the nodes from which no node that is left leads to an end."""
     state: cython.int
     node: cython.int
     edge: cython.int
     begin: cython.int
     at: cython.int
-    event: cython.int = window.last
+    event: cython.int = search.last
     for state in range(program.states.shape[0]):
-        graph.since[state] = 0  # whether a node of a later moment leads to an end
-    while event > window.begin:
+        search.since[state] = 0  # whether a node of a later moment leads to an end
+    while event > search.begin:
         begin = event
         while (
-            begin - 1 > window.begin
-            and graph.events[begin - 1].moment == graph.events[event].moment
+            begin - 1 > search.begin
+            and search.events[begin - 1].moment == search.events[event].moment
         ):
             begin -= 1
-        for node in range(graph.events[begin].node, graph.events[event].node_end):
-            state = graph.nodes[node].state
-            at = graph.nodes[node].event
-            leads: cython.bint = program.states[state].ends and graph.events[at].row >= window.fresh
+        for node in range(search.events[begin].node, search.events[event].node_end):
+            state = search.nodes[node].state
+            at = search.nodes[node].event
+            leads: cython.bint = (
+                program.states[state].ends and search.events[at].row >= search.fresh
+            )
             for edge in range(program.states[state].edges, program.states[state].edges_end):
-                if graph.since[program.edges[edge].target]:
+                if search.since[program.edges[edge].target]:
                     leads = True
             if not leads:
-                graph.closed[node] = match.start
-        for node in range(graph.events[begin].node, graph.events[event].node_end):
-            if graph.closed[node] != match.start:
-                graph.since[graph.nodes[node].state] = 1
+                search.closed[node] = search.start
+        for node in range(search.events[begin].node, search.events[event].node_end):
+            if search.closed[node] != search.start:
+                search.since[search.nodes[node].state] = 1
         event = begin - 1

@@ -5,98 +5,91 @@ number of paths of a directed graph without cycles), its `soonest` the event at 
 these matches ends. So no search enters a node from which no match ends in its window. Conditions
 that read more than two neighbours are taken to hold here (`Program.is_near`): then counts are
 bounds, and `soonest` is no later than the true one.
+
+If the one condition of an edge compares neighbours, the values of the later event's attribute are
+numbered so that those that compare as they should with any value of the earlier event come first
+(`elsinore.matches.engine.lookups`). A tree of sums (Fenwick 1994), and one of soonest ends, then
+give the counts of all nodes that may follow an event in log n steps.
 """
 
 from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.candidates import (
+from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Status, Strategy
+from elsinore.matches.engine.followers import (
     first_place,
+    follows,
     is_barred,
+    may_follow,
     next_place,
     node_at,
     reference_of,
 )
-from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Status, Strategy
-from elsinore.matches.engine.neighbours import follows, may_follow
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
-from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
+from elsinore.matches.engine.tables import Program, Search
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 LONG = cython.declare(cython.int, 64)  # events from which on trees are faster than comparisons
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def gather(program: Program, values: Values, graph: Graph, window: Window) -> cython.void:
+def gather(program: Program, search: Search) -> cython.void:
     """Fill the graph's events, and the states of its nodes, for the key of a window.
 
     There are none if no match can end with a new event.
     """
-    graph.event_count = 0
-    graph.node_count = 0
-    graph.built = -1
-    window.first_row = window.keys[window.key].first_row
-    window.fresh = 0 if program.is_deferred else window.keys[window.key].new_row
-    end_row: cython.longlong = window.keys[window.key].end_row
+    search.event_count = 0
+    search.node_count = 0
+    search.built = -1
+    search.first_row = search.keys[search.key].first_row
+    search.fresh = 0 if program.is_deferred else search.keys[search.key].new_row
+    end_row: cython.longlong = search.keys[search.key].end_row
     if program.suppress >= 0 and program.selection == Selection.ALL:
         while (
-            window.fresh < end_row
-            and values.integers[TIME, window.fresh] <= window.keys[window.key].quiet
+            search.fresh < end_row
+            and search.values.integers[TIME, search.fresh] <= search.keys[search.key].quiet
         ):
-            window.fresh += 1
-    if window.fresh >= end_row:
+            search.fresh += 1
+    if search.fresh >= end_row:
         return
     has_buckets: cython.bint = program.buckets.shape[0] > 0
     row: cython.longlong
     place: cython.int
-    for row in range(window.first_row, end_row):
+    for row in range(search.first_row, end_row):
         if has_buckets:
-            graph.event_of[row] = -1
-        number: cython.longlong = values.integers[CLASS, row]
+            search.event_of[row] = -1
+        number: cython.longlong = search.values.integers[CLASS, row]
         if number < 0 or program.classes[number].states == program.classes[number].states_end:
             continue
-        event: cython.int = graph.event_count
+        event: cython.int = search.event_count
         if has_buckets:
-            graph.event_of[row] = event
-        graph.events[event].row = row
-        graph.events[event].time = values.integers[TIME, row]
-        graph.events[event].moment = values.integers[MOMENT, row]
-        graph.events[event].node = graph.node_count
+            search.event_of[row] = event
+        search.events[event].row = row
+        search.events[event].time = search.values.integers[TIME, row]
+        search.events[event].moment = search.values.integers[MOMENT, row]
+        search.events[event].node = search.node_count
         for place in range(program.classes[number].states, program.classes[number].states_end):
-            graph.nodes[graph.node_count].event = event
-            graph.nodes[graph.node_count].state = program.class_states[place]
-            graph.nodes[graph.node_count].soonest = 0  # until the graph is built
-            graph.node_count += 1
-        graph.events[event].node_end = graph.node_count
-        graph.event_count += 1
-    if graph.event_count > 0 and graph.events[graph.event_count - 1].row < window.fresh:
-        graph.event_count = 0
+            search.nodes[search.node_count].event = event
+            search.nodes[search.node_count].state = program.class_states[place]
+            search.nodes[search.node_count].soonest = 0  # until the graph is built
+            search.node_count += 1
+        search.events[event].node_end = search.node_count
+        search.event_count += 1
+    if search.event_count > 0 and search.events[search.event_count - 1].row < search.fresh:
+        search.event_count = 0
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def build(
-    program: Program,
-    values: Values,
-    match: Match,
-    graph: Graph,
-    window: Window,
-    begin: cython.int,
-    last: cython.int,
-) -> cython.void:
+def build(program: Program, search: Search, begin: cython.int, last: cython.int) -> cython.void:
     """Build the nodes of events `last` back to `begin`: counts, ends and links."""
     state: cython.int
     for state in range(program.states.shape[0]):
-        graph.heads[state] = -1
-        graph.sums[state] = 0.0
-        graph.soonest[state] = graph.event_count
-    graph.uses_trees = program.orders.shape[0] > 0 and last - begin >= LONG
-    graph.built = last
+        search.heads[state] = -1
+        search.sums[state] = 0.0
+        search.soonest[state] = search.event_count
+    search.uses_trees = program.orders.shape[0] > 0 and last - begin >= LONG
+    search.built = last
     joined: cython.int = last  # events after it have been joined
     reach: cython.int = last  # the last event that can be in a window with the event
     link: cython.int = 0
@@ -104,142 +97,115 @@ def build(
     node: cython.int
     edge: cython.int
     while at >= begin:
-        while graph.events[joined].moment > graph.events[at].moment:
-            join(program, values, graph, joined)
+        while search.events[joined].moment > search.events[at].moment:
+            join(program, search, joined)
             joined -= 1
         while (
-            window.within >= 0 and graph.events[reach].time - graph.events[at].time > window.within
+            search.within >= 0
+            and search.events[reach].time - search.events[at].time > search.within
         ):
             reach -= 1
-        for node in range(graph.events[at].node, graph.events[at].node_end):
-            state = graph.nodes[node].state
-            graph.nodes[node].link = link
+        for node in range(search.events[at].node, search.events[at].node_end):
+            state = search.nodes[node].state
+            search.nodes[node].link = link
             for edge in range(program.states[state].edges, program.states[state].edges_end):
-                graph.links[link] = graph.heads[program.edges[edge].target]
+                search.links[link] = search.heads[program.edges[edge].target]
                 link += 1
-            complete(program, values, match, graph, window, node, reach)
+            complete(program, search, node, reach)
         at -= 1
-    if graph.uses_trees:
+    if search.uses_trees:
         for at in range(joined + 1, last + 1):
-            for node in range(graph.events[at].node, graph.events[at].node_end):
-                clear_path(program, values, graph, node)
+            for node in range(search.events[at].node, search.events[at].node_end):
+                clear_path(program, search, node)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def join(program: Program, values: Values, graph: Graph, event: cython.int) -> cython.void:
+def join(program: Program, search: Search, event: cython.int) -> cython.void:
     """Let the nodes of an event follow those of earlier moments.
 
     Under ANY only nodes from which a match ends matter; otherwise any node may have to be taken.
     """
     node: cython.int
-    for node in range(graph.events[event].node_end - 1, graph.events[event].node - 1, -1):
-        state: cython.int = graph.nodes[node].state
-        graph.nodes[node].later = graph.heads[state]
-        if program.strategy == Strategy.ANY and graph.nodes[node].soonest == graph.event_count:
+    for node in range(search.events[event].node_end - 1, search.events[event].node - 1, -1):
+        state: cython.int = search.nodes[node].state
+        search.nodes[node].later = search.heads[state]
+        if program.strategy == Strategy.ANY and search.nodes[node].soonest == search.event_count:
             continue
-        graph.heads[state] = node
-        graph.sums[state] += graph.nodes[node].count
-        graph.soonest[state] = min(graph.soonest[state], graph.nodes[node].soonest)
-        if graph.uses_trees:
-            put_in(program, values, graph, node)
+        search.heads[state] = node
+        search.sums[state] += search.nodes[node].count
+        search.soonest[state] = min(search.soonest[state], search.nodes[node].soonest)
+        if search.uses_trees:
+            put_in(program, search, node)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def complete(
-    program: Program,
-    values: Values,
-    match: Match,
-    graph: Graph,
-    window: Window,
-    node: cython.int,
-    reach: cython.int,
-) -> cython.void:
+def complete(program: Program, search: Search, node: cython.int, reach: cython.int) -> cython.void:
     """Set a node's count and soonest end, from those of the nodes that may follow it.
 
     These are of events up to `reach`.
     """
-    state: cython.int = graph.nodes[node].state
-    event: cython.int = graph.nodes[node].event
-    graph.nodes[node].count = 0.0
-    graph.nodes[node].soonest = graph.event_count
-    if program.states[state].ends and graph.events[event].row >= window.fresh:
-        graph.nodes[node].count = 1.0
-        graph.nodes[node].soonest = event
+    state: cython.int = search.nodes[node].state
+    event: cython.int = search.nodes[node].event
+    search.nodes[node].count = 0.0
+    search.nodes[node].soonest = search.event_count
+    if program.states[state].ends and search.events[event].row >= search.fresh:
+        search.nodes[node].count = 1.0
+        search.nodes[node].soonest = event
     until: cython.longlong = FOREVER
     if program.strategy == Strategy.CONTIGUOUS:
-        until = graph.events[event].moment + 1
+        until = search.events[event].moment + 1
     elif program.strategy != Strategy.ANY and program.is_near:
-        until = first_moment(program, values, match, graph, window, node, -1, reach)
-    graph.nodes[node].until = until
+        until = first_moment(program, search, node, -1, reach)
+    search.nodes[node].until = until
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
         target: cython.int = program.edges[edge].target
         if until == FOREVER and (program.edges[edge].is_plain or program.strategy != Strategy.ANY):
-            graph.nodes[node].count += graph.sums[target]
-            graph.nodes[node].soonest = min(graph.nodes[node].soonest, graph.soonest[target])
-        elif graph.uses_trees and program.edges[edge].order >= 0:
-            add_smaller(program, values, graph, node, program.edges[edge].order)
+            search.nodes[node].count += search.sums[target]
+            search.nodes[node].soonest = min(search.nodes[node].soonest, search.soonest[target])
+        elif search.uses_trees and program.edges[edge].order >= 0:
+            add_smaller(program, search, node, program.edges[edge].order)
         else:
-            add_followers(program, values, match, graph, window, node, edge, until, reach)
+            add_followers(program, search, node, edge, until, reach)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def first_moment(
-    program: Program,
-    values: Values,
-    match: Match,
-    graph: Graph,
-    window: Window,
-    node: cython.int,
-    step: cython.int,
-    last: cython.int,
+    program: Program, search: Search, node: cython.int, step: cython.int, last: cython.int
 ) -> cython.longlong:
     """Return the first moment at which an event up to `last` may follow a node; -1 if none.
 
     `step` is the row of the registers of a match that ends with the node; -1: of any match.
     """
-    state: cython.int = graph.nodes[node].state
-    previous: cython.longlong = graph.events[graph.nodes[node].event].row
-    links: cython.int = graph.nodes[node].link - program.states[state].edges
+    state: cython.int = search.nodes[node].state
+    previous: cython.longlong = search.events[search.nodes[node].event].row
+    links: cython.int = search.nodes[node].link - program.states[state].edges
     until: cython.longlong = FOREVER
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
-        linked: cython.int = graph.links[links + edge]
-        reference: cython.longlong = reference_of(program, match, edge, previous, step)
-        place: cython.longlong = first_place(program, values, edge, previous, reference, linked)
+        linked: cython.int = search.links[links + edge]
+        reference: cython.longlong = reference_of(program, search, edge, previous, step)
+        place: cython.longlong = first_place(program, search, edge, previous, reference, linked)
         while place >= 0:
-            event: cython.int = graph.nodes[
-                node_at(program, values, graph, edge, place, reference)
-            ].event
-            row: cython.longlong = graph.events[event].row
+            event: cython.int = search.nodes[node_at(program, search, edge, place, reference)].event
+            row: cython.longlong = search.events[event].row
             if (
                 event > last
-                or graph.events[event].moment >= until
-                or is_barred(program, values, match, edge, row, previous, window.first_row, step)
+                or search.events[event].moment >= until
+                or is_barred(program, search, edge, row, previous, step)
             ):
                 break
-            if follows(program, values, match, edge, row, previous, window.first_row, step):
-                until = graph.events[event].moment
+            if follows(program, search, edge, row, previous, step):
+                until = search.events[event].moment
                 break
-            place = next_place(program, values, graph, edge, place, reference)
+            place = next_place(program, search, edge, place, reference)
     return -1 if until == FOREVER else until
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_followers(
     program: Program,
-    values: Values,
-    match: Match,
-    graph: Graph,
-    window: Window,
+    search: Search,
     node: cython.int,
     edge: cython.int,
     until: cython.longlong,
@@ -249,52 +215,42 @@ def add_followers(
 
     Under NEXT and CONTIGUOUS only the nodes of the moment `until` follow.
     """
-    state: cython.int = graph.nodes[node].state
-    previous: cython.longlong = graph.events[graph.nodes[node].event].row
-    linked: cython.int = graph.links[graph.nodes[node].link + edge - program.states[state].edges]
-    reference: cython.longlong = reference_of(program, match, edge, previous, -1)
-    place: cython.longlong = first_place(program, values, edge, previous, reference, linked)
+    state: cython.int = search.nodes[node].state
+    previous: cython.longlong = search.events[search.nodes[node].event].row
+    linked: cython.int = search.links[search.nodes[node].link + edge - program.states[state].edges]
+    reference: cython.longlong = reference_of(program, search, edge, previous, -1)
+    place: cython.longlong = first_place(program, search, edge, previous, reference, linked)
     while place >= 0:
-        later: cython.int = node_at(program, values, graph, edge, place, reference)
-        event: cython.int = graph.nodes[later].event
-        moment: cython.longlong = graph.events[event].moment
-        row: cython.longlong = graph.events[event].row
-        if (
-            event > last
-            or moment > until
-            or is_barred(program, values, match, edge, row, previous, window.first_row, -1)
-        ):
+        later: cython.int = node_at(program, search, edge, place, reference)
+        event: cython.int = search.nodes[later].event
+        moment: cython.longlong = search.events[event].moment
+        row: cython.longlong = search.events[event].row
+        if event > last or moment > until or is_barred(program, search, edge, row, previous, -1):
             break
         if (
             (program.strategy == Strategy.ANY or moment == until)
-            and graph.nodes[later].count > 0.0
-            and may_follow(program, values, match, edge, row, previous, window.first_row)
+            and search.nodes[later].count > 0.0
+            and may_follow(program, search, edge, row, previous)
         ):
-            graph.nodes[node].count += graph.nodes[later].count
-            soonest: cython.int = graph.nodes[later].soonest
-            graph.nodes[node].soonest = min(graph.nodes[node].soonest, soonest)
-        place = next_place(program, values, graph, edge, place, reference)
+            search.nodes[node].count += search.nodes[later].count
+            soonest: cython.int = search.nodes[later].soonest
+            search.nodes[node].soonest = min(search.nodes[node].soonest, soonest)
+        place = next_place(program, search, edge, place, reference)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def may_begin(program: Program, graph: Graph, event: cython.int) -> cython.bint:
+def may_begin(program: Program, search: Search, event: cython.int) -> cython.bint:
     """Return whether a match may begin with an event and can be completed."""
     node: cython.int
-    for node in range(graph.events[event].node, graph.events[event].node_end):
-        first_edge: cython.int = program.states[graph.nodes[node].state].first_edge
-        if first_edge >= 0 and graph.nodes[node].soonest < graph.event_count:
+    for node in range(search.events[event].node, search.events[event].node_end):
+        first_edge: cython.int = program.states[search.nodes[node].state].first_edge
+        if first_edge >= 0 and search.nodes[node].soonest < search.event_count:
             return True
     return False
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def is_too_many(
-    program: Program, values: Values, match: Match, graph: Graph, window: Window, output: Output
-) -> cython.bint:
+def is_too_many(program: Program, search: Search) -> cython.bint:
     """Return whether more matches begin in a window than may be returned.
 
     Counts are bounds if the graph goes beyond the window: if they are too many, it is built anew up
@@ -302,38 +258,86 @@ def is_too_many(
     """
     if program.strategy != Strategy.ANY:
         return False
-    if total_count(program, graph, window) <= output.guard:
+    if total_count(program, search) <= search.most:
         return False
-    if graph.built != window.last:
-        build(program, values, match, graph, window, window.begin, window.last)
-        if total_count(program, graph, window) <= output.guard:
+    if search.built != search.last:
+        build(program, search, search.begin, search.last)
+        if total_count(program, search) <= search.most:
             return False
-    output.too_many = total_count(program, graph, window)
-    output.status = Status.TOO_MANY
+    search.too_many = total_count(program, search)
+    search.status = Status.TOO_MANY
     return True
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def total_count(program: Program, graph: Graph, window: Window) -> cython.double:
+def total_count(program: Program, search: Search) -> cython.double:
     """Return the number of matches that begin in a window, as the graph counts them."""
     total: cython.double = 0.0
     event: cython.int
     node: cython.int
-    for event in range(window.begin, window.begin_end):
-        for node in range(graph.events[event].node, graph.events[event].node_end):
-            if program.states[graph.nodes[node].state].first_edge >= 0:
-                total += graph.nodes[node].count
+    for event in range(search.begin, search.begin_end):
+        for node in range(search.events[event].node, search.events[event].node_end):
+            if program.states[search.nodes[node].state].first_edge >= 0:
+                total += search.nodes[node].count
     return total
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def enter(graph: Graph, match: Match, node: cython.int, edge: cython.int) -> cython.void:
+def enter(search: Search, node: cython.int, edge: cython.int) -> cython.void:
     """Make a node the match's last one, entered by an edge."""
-    match.frames[match.depth].row = graph.events[graph.nodes[node].event].row
-    match.frames[match.depth].node = node
-    match.frames[match.depth].edge = edge
-    match.is_made = 0
+    search.frames[search.depth].row = search.events[search.nodes[node].event].row
+    search.frames[search.depth].node = node
+    search.frames[search.depth].edge = edge
+    search.is_made = 0
+
+
+@cython.nogil
+def put_in(program: Program, search: Search, node: cython.int) -> cython.void:
+    """Add a node to the trees of the edges that lead to its state."""
+    order: cython.int
+    row: cython.longlong = search.events[search.nodes[node].event].row
+    for order in range(program.orders.shape[0]):
+        if program.orders[order].target != search.nodes[node].state:
+            continue
+        tree: cython.int = program.orders[order].tree
+        place: cython.longlong = search.values.integers[program.orders[order].place, row]
+        if place < 0:
+            continue
+        place += 1
+        while place <= program.orders[order].places:
+            search.tree_counts[tree + place] += search.nodes[node].count
+            soonest: cython.int = search.nodes[node].soonest
+            search.tree_ends[tree + place] = min(search.tree_ends[tree + place], soonest)
+            place += place & -place
+
+
+@cython.nogil
+def clear_path(program: Program, search: Search, node: cython.int) -> cython.void:
+    """Make the trees empty where a node was put in."""
+    order: cython.int
+    row: cython.longlong = search.events[search.nodes[node].event].row
+    for order in range(program.orders.shape[0]):
+        tree: cython.int = program.orders[order].tree
+        place: cython.longlong = search.values.integers[program.orders[order].place, row]
+        if program.orders[order].target != search.nodes[node].state or place < 0:
+            continue
+        place += 1
+        while place <= program.orders[order].places:
+            search.tree_counts[tree + place] = 0.0
+            search.tree_ends[tree + place] = 2147483647
+            place += place & -place
+
+
+@cython.nogil
+def add_smaller(
+    program: Program, search: Search, node: cython.int, order: cython.int
+) -> cython.void:
+    """Add to a node the counts of all nodes in a tree that may follow it."""
+    row: cython.longlong = search.events[search.nodes[node].event].row
+    tree: cython.int = program.orders[order].tree
+    place: cython.longlong = search.values.integers[program.orders[order].bound, row]
+    while place > 0:
+        search.nodes[node].count += search.tree_counts[tree + place]
+        soonest: cython.int = search.tree_ends[tree + place]
+        search.nodes[node].soonest = min(search.nodes[node].soonest, soonest)
+        place -= place & -place

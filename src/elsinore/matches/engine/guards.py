@@ -19,56 +19,44 @@ from elsinore.matches.engine.codes import (
     LISTED_LAST,
     MOMENT,
 )
-from elsinore.matches.engine.tables import Match, Program, Values
+from elsinore.matches.engine.tables import Program, Search
 from elsinore.operators.conditions.machine import all_hold, comparison_holds
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def last_before(
-    values: Values, row: cython.longlong, first_row: cython.longlong
-) -> cython.longlong:
-    """Return the last row, from `first_row` on, of an earlier moment than `row`; -1 if none."""
-    moment: cython.longlong = values.integers[MOMENT, row]
-    while row >= first_row and values.integers[MOMENT, row] == moment:
+def last_before(search: Search, row: cython.longlong) -> cython.longlong:
+    """Return the key's last row of an earlier moment than `row`; -1 if none."""
+    moment: cython.longlong = search.values.integers[MOMENT, row]
+    while row >= search.first_row and search.values.integers[MOMENT, row] == moment:
         row -= 1
-    return row if row >= first_row else -1
+    return row if row >= search.first_row else -1
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def is_free_between(
     program: Program,
-    values: Values,
-    match: Match,
+    search: Search,
     guard: cython.int,
     row: cython.longlong,
     previous: cython.longlong,
-    first_row: cython.longlong,
     before: cython.longlong,
     final: cython.longlong,
 ) -> cython.bint:
     """Return whether the gap between row `previous` and a later row is free (see `is_free`)."""
     if program.guards[guard].is_free:
         return True
-    moment: cython.longlong = values.integers[MOMENT, previous]
-    last: cython.longlong = last_before(values, row, first_row)
-    return is_free(program, values, match, guard, moment, last, first_row, row, before, final)
+    moment: cython.longlong = search.values.integers[MOMENT, previous]
+    last: cython.longlong = last_before(search, row)
+    return is_free(program, search, guard, moment, last, row, before, final)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def is_free(
     program: Program,
-    values: Values,
-    match: Match,
+    search: Search,
     guard: cython.int,
     moment: cython.longlong,
     last_row: cython.longlong,
-    first_row: cython.longlong,
     following: cython.longlong,
     before: cython.longlong,
     final: cython.longlong,
@@ -81,219 +69,164 @@ def is_free(
     """
     if program.guards[guard].is_free or last_row < 0:
         return True
+    search.gap_after = moment
+    search.gap_last = last_row
+    search.gap_next = following
+    search.gap_before = before
+    search.gap_final = final
     way: cython.int
     place: cython.int
-    relation: cython.int
     for way in range(program.guards[guard].ways, program.guards[guard].ways_end):
         free: cython.bint = True
         for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
             negative: cython.int = program.negatives[place]
-            if values.negatives[negative, last_row] <= moment:
-                continue
-            relation = program.guards[guard].relations
-            while (
-                relation < program.guards[guard].relations_end
-                and program.relations[relation].negative != negative
-            ):
-                relation += 1
-            if relation < program.guards[guard].relations_end:
-                if final < 0 and program.relations[relation].is_late:
-                    continue
-                if not is_forbidden(
-                    program,
-                    values,
-                    match,
-                    relation,
-                    moment,
-                    last_row,
-                    first_row,
-                    following,
-                    before,
-                    final,
-                ):
-                    continue
-            free = False
-            break
+            if search.values.negatives[negative, last_row] > moment:
+                free = not is_related(program, search, guard, negative)
+            if not free:
+                break
         if free:
             return True
     return False
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def is_forbidden(
-    program: Program,
-    values: Values,
-    match: Match,
-    relation: cython.int,
-    moment: cython.longlong,
-    last_row: cython.longlong,
-    first_row: cython.longlong,
-    following: cython.longlong,
-    before: cython.longlong,
-    final: cython.longlong,
+def is_related(
+    program: Program, search: Search, guard: cython.int, negative: cython.int
 ) -> cython.bint:
-    """Return whether an event after `moment` up to a row fulfils a relation.
+    """Return whether a match of a NOT in the gap is one that the guard's relations forbid.
 
-    Rows are read from a bucket if there is one, and up to the relation's limits. Of a pattern of
-    several events, see `is_match_forbidden`.
+    Without a relation each is.
     """
-    if program.relations[relation].reads < program.relations[relation].reads_end:
-        return is_match_forbidden(
-            program,
-            values,
-            match,
-            relation,
-            moment,
-            last_row,
-            first_row,
-            following,
-            before,
-            final,
-        )
+    relation: cython.int
+    for relation in range(program.guards[guard].relations, program.guards[guard].relations_end):
+        if program.relations[relation].negative != negative:
+            continue
+        if search.gap_final < 0 and program.relations[relation].is_late:
+            return False
+        if program.relations[relation].reads < program.relations[relation].reads_end:
+            return is_match_forbidden(program, search, relation)
+        return is_event_forbidden(program, search, relation)
+    return True
+
+
+@cython.nogil
+def relation_holds(
+    program: Program, search: Search, relation: cython.int, row: cython.longlong
+) -> cython.bint:
+    """Return whether the conditions of a relation hold for a row of the gap."""
+    begin: cython.int = program.relations[relation].conditions
+    end: cython.int = program.relations[relation].conditions_end
+    return all_hold(
+        program.conditions,
+        begin,
+        end,
+        search.values,
+        row,
+        search.values,
+        search.gap_next,
+        search,
+        search.gap_before,
+        search.gap_final,
+    )
+
+
+@cython.nogil
+def is_event_forbidden(program: Program, search: Search, relation: cython.int) -> cython.bint:
+    """Return whether an event of the gap fulfils a relation.
+
+    Rows are read from a bucket if there is one, and up to the relation's limits.
+    """
     rows: cython.int = -1
-    begin: cython.longlong = first_row
-    end: cython.longlong = last_row + 1
+    begin: cython.longlong = search.first_row
+    end: cython.longlong = search.gap_last + 1
     bucket: cython.int = program.relations[relation].bucket
     if bucket >= 0:
-        reference: cython.longlong = following
+        reference: cython.longlong = search.gap_next
         register: cython.int = program.buckets[bucket].register
         if register >= 0:
-            reference = match.held[before, register]
+            reference = search.held[search.gap_before, register]
         if reference >= 0:
             rows = program.buckets[bucket].rows
-            begin = values.buckets[rows + 1, reference]
-            end = values.buckets[rows + 2, reference]
+            begin = search.values.buckets[rows + 1, reference]
+            end = search.values.buckets[rows + 2, reference]
     last: cython.longlong = end
     row: cython.longlong
     while begin < last:  # the first row after the moment
         middle: cython.longlong = (begin + last) // 2
-        row = middle if rows < 0 else values.buckets[rows, middle]
-        if values.integers[MOMENT, row] <= moment:
+        row = middle if rows < 0 else search.values.buckets[rows, middle]
+        if search.values.integers[MOMENT, row] <= search.gap_after:
             begin = middle + 1
         else:
             last = middle
     place: cython.longlong
     for place in range(begin, end):
-        row = place if rows < 0 else values.buckets[rows, place]
-        if row > last_row:
+        row = place if rows < 0 else search.values.buckets[rows, place]
+        if row > search.gap_last:
             return False
-        number: cython.longlong = values.integers[CLASS, row]
+        number: cython.longlong = search.values.integers[CLASS, row]
         if number < 0 or not program.forbids[program.relations[relation].negative, number]:
             continue
-        if all_hold(
-            program.conditions,
-            program.relations[relation].conditions,
-            program.relations[relation].conditions_end,
-            values,
-            row,
-            values,
-            following,
-            match,
-            before,
-            final,
-        ):
+        if relation_holds(program, search, relation, row):
             return True
-        if is_past(program, values, match, relation, row, following, before):
+        if is_past(program, search, relation, row):
             return False
     return False
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def is_match_forbidden(
-    program: Program,
-    values: Values,
-    match: Match,
-    relation: cython.int,
-    moment: cython.longlong,
-    last_row: cython.longlong,
-    first_row: cython.longlong,
-    following: cython.longlong,
-    before: cython.longlong,
-    final: cython.longlong,
+def is_past(
+    program: Program, search: Search, relation: cython.int, row: cython.longlong
 ) -> cython.bint:
-    """Return whether a listed match that begins after `moment` up to a row fulfils a relation."""
+    """Return whether no later row fulfils the limits of a relation."""
+    place: cython.int
+    for place in range(program.relations[relation].limits, program.relations[relation].limits_end):
+        if not comparison_holds(
+            program.conditions,
+            program.limits[place],
+            search.values,
+            row,
+            search.values,
+            search.gap_next,
+            search,
+            search.gap_before,
+        ):
+            return True
+    return False
+
+
+@cython.nogil
+def is_match_forbidden(program: Program, search: Search, relation: cython.int) -> cython.bint:
+    """Return whether a listed match in the gap fulfils a relation.
+
+    The events at each place of the list are put into the relation's registers, which nothing else
+    reads.
+    """
     place: cython.longlong = program.relations[relation].listed
     end: cython.longlong = program.relations[relation].listed_end
     last: cython.longlong = end
     row: cython.longlong
     while place < last:  # the first match of the key that begins after the moment
         middle: cython.longlong = (place + last) // 2
-        row = values.listed[LISTED_FIRST, middle]
-        if row < first_row or (row <= last_row and values.integers[MOMENT, row] <= moment):
+        row = search.values.listed[LISTED_FIRST, middle]
+        if row < search.first_row or (
+            row <= search.gap_last and search.values.integers[MOMENT, row] <= search.gap_after
+        ):
             place = middle + 1
         else:
             last = middle
-    while place < end and values.listed[LISTED_FIRST, place] <= last_row:
-        after: cython.longlong = place + values.listed[LISTED_COUNT, place]
-        if values.listed[LISTED_LAST, place] <= last_row:
-            while place < after and listed_holds(
-                program, values, match, relation, place, following, before, final
-            ):
-                place += 1
-            if place == after:
-                return True
-        place = after
-    return False
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def listed_holds(
-    program: Program,
-    values: Values,
-    match: Match,
-    relation: cython.int,
-    place: cython.longlong,
-    following: cython.longlong,
-    before: cython.longlong,
-    final: cython.longlong,
-) -> cython.bint:
-    """Return whether the events at a place of the list fulfil a relation.
-
-    They are put into its registers, which nothing else reads.
-    """
     reads: cython.int = program.relations[relation].reads
     read: cython.int
-    for read in range(program.relations[relation].reads_end - reads):
-        register: cython.int = program.reads[reads + read]
-        match.held[before, register] = values.listed[LISTED_EVENTS + read, place]
-    return all_hold(
-        program.conditions,
-        program.relations[relation].conditions,
-        program.relations[relation].conditions_end,
-        values,
-        -1,
-        values,
-        following,
-        match,
-        before,
-        final,
-    )
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_past(
-    program: Program,
-    values: Values,
-    match: Match,
-    relation: cython.int,
-    row: cython.longlong,
-    following: cython.longlong,
-    before: cython.longlong,
-) -> cython.bint:
-    """Return whether no later row fulfils the limits of a relation."""
-    place: cython.int
-    for place in range(program.relations[relation].limits, program.relations[relation].limits_end):
-        number: cython.int = program.limits[place]
-        if not comparison_holds(
-            program.conditions, number, values, row, values, following, match, before
-        ):
+    while place < end and search.values.listed[LISTED_FIRST, place] <= search.gap_last:
+        after: cython.longlong = place + search.values.listed[LISTED_COUNT, place]
+        holds: cython.bint = search.values.listed[LISTED_LAST, place] <= search.gap_last
+        while holds and place < after:
+            for read in range(program.relations[relation].reads_end - reads):
+                search.held[search.gap_before, program.reads[reads + read]] = search.values.listed[
+                    LISTED_EVENTS + read, place
+                ]
+            holds = relation_holds(program, search, relation, -1)
+            place += 1
+        if holds:
             return True
+        place = after
     return False

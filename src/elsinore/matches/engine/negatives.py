@@ -1,23 +1,39 @@
-"""Matches of patterns under NOT: the latest moment at which one began that ended by each row."""
+"""Matches of patterns under NOT: the latest beginnings of those that ended, and lists of them.
+
+Of a NOT that nothing relates to the match, it suffices to know for each row the latest moment at
+which a match began that ended by the row (`latest_beginnings`).
+
+The matches of a NOT of several events with conditions that relate it to the match are listed once
+for each batch, in the order of their first events, and compared with the partial matches whose gaps
+they lie in: of `SEQ(A a, NOT SEQ(X+ x, Y y), B b) WHERE x.ref = a.id AND y.ref = b.id` those of
+`SEQ(X+ x, Y y)`. A match takes as many columns of the table as it has events for the variable that
+is repeated most. A column has the first and the last row of the match, the number of columns from
+here on that are of the match, and the row of the event for each register that the conditions read
+(-1: none). A register of each event (`RegisterKind.EACH`) has one after the other, then the last
+one again.
+"""
 
 from __future__ import annotations
 
-import cython
+from collections.abc import Sequence
+from typing import Any
 
+import cython
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError
+from elsinore.matches.arrays import Ints
+from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, LISTED_EVENTS, LISTED_FIRST, PATH
+from elsinore.matches.engine.followers import is_open, may_follow
 from elsinore.matches.engine.graph import gather
 from elsinore.matches.engine.guards import is_free, last_before
-from elsinore.matches.engine.neighbours import is_open, may_follow
-from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.matches.engine.tables import Program, Search
+from elsinore.matches.registers import Register, RegisterKind
+from elsinore.matches.template import MatchTemplate
 
 
-def latest_beginnings(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    window: Window,
-    match: Match,
-    latest: cython.longlong[::1],
-) -> None:
+def latest_beginnings(program: Program, search: Search, latest: cython.longlong[::1]) -> None:
     """Fill `latest` [row] with the latest moment at which a match began that ended by the row.
 
     For patterns whose conditions read no more than two neighbours; -1 if no match ended by then.
@@ -29,112 +45,170 @@ def latest_beginnings(
     node: cython.int
     row: cython.longlong
     with cython.nogil:
-        while window.key < window.keys.shape[0]:
-            gather(program, values, graph, window)
-            row = window.first_row
+        while search.key < search.keys.shape[0]:
+            gather(program, search)
+            row = search.first_row
             best: cython.longlong = -1
             earliest: cython.int = 0
-            for at in range(graph.event_count):
-                while row < graph.events[at].row:
+            for at in range(search.event_count):
+                while row < search.events[at].row:
                     latest[row] = best
                     row += 1
                 while (
-                    window.within >= 0
-                    and graph.events[at].time - graph.events[earliest].time > window.within
+                    search.within >= 0
+                    and search.events[at].time - search.events[earliest].time > search.within
                 ):
                     earliest += 1
-                for node in range(graph.events[at].node, graph.events[at].node_end):
-                    began: cython.longlong = latest_beginning(
-                        program, values, graph, window, match, node, earliest
-                    )
-                    graph.nodes[node].count = cython.cast(cython.double, began)
+                for node in range(search.events[at].node, search.events[at].node_end):
+                    began: cython.longlong = latest_beginning(program, search, node, earliest)
+                    search.nodes[node].count = cython.cast(cython.double, began)
                     if (
                         began > best
-                        and began >= graph.events[earliest].moment
-                        and may_end(
-                            program,
-                            values,
-                            graph,
-                            match,
-                            node,
-                            window.keys[window.key].end_row,
-                        )
+                        and began >= search.events[earliest].moment
+                        and may_end(program, search, node, search.keys[search.key].end_row)
                     ):
                         best = began
-            while row < window.keys[window.key].end_row:
+            while row < search.keys[search.key].end_row:
                 latest[row] = best
                 row += 1
-            window.key += 1
+            search.key += 1
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def may_end(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    match: Match,
-    node: cython.int,
-    end_row: cython.longlong,
+    program: Program, search: Search, node: cython.int, end_row: cython.longlong
 ) -> cython.bint:
     """Return whether a match may end with a node, given a NOT at its end up to `end_row`."""
-    state: cython.int = graph.nodes[node].state
+    state: cython.int = search.nodes[node].state
     guard: cython.int = program.states[state].guard
-    moment: cython.longlong = graph.events[graph.nodes[node].event].moment
+    moment: cython.longlong = search.events[search.nodes[node].event].moment
     return program.states[state].ends and is_free(
-        program, values, match, guard, moment, end_row - 1, 0, -1, -1, -1
+        program, search, guard, moment, end_row - 1, -1, -1, -1
     )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def latest_beginning(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    window: Window,
-    match: Match,
-    node: cython.int,
-    earliest: cython.int,
+    program: Program, search: Search, node: cython.int, earliest: cython.int
 ) -> cython.longlong:
     """Return the latest moment at which a partial match began that ends with a node; -1: none.
 
     The event before is `earliest` or later.
     """
-    state: cython.int = graph.nodes[node].state
-    event: cython.int = graph.nodes[node].event
-    row: cython.longlong = graph.events[event].row
-    moment: cython.longlong = graph.events[event].moment
+    state: cython.int = search.nodes[node].state
+    event: cython.int = search.nodes[node].event
+    row: cython.longlong = search.events[event].row
+    moment: cython.longlong = search.events[event].moment
     edge: cython.int = program.states[state].first_edge
     if edge >= 0:
-        before_row: cython.longlong = last_before(values, row, window.first_row)
+        before_row: cython.longlong = last_before(search, row)
         guard: cython.int = program.edges[edge].guard
-        if is_free(program, values, match, guard, -1, before_row, 0, -1, -1, -1):
+        if is_free(program, search, guard, -1, before_row, -1, -1, -1):
             return moment
     began: cython.longlong = -1
     before: cython.int = event - 1
     earlier: cython.int
     while before >= earliest:
-        if graph.events[before].moment < moment:
-            if graph.events[before].moment <= began:
+        if search.events[before].moment < moment:
+            if search.events[before].moment <= began:
                 break
-            previous: cython.longlong = graph.events[before].row
-            for earlier in range(graph.events[before].node, graph.events[before].node_end):
-                first: cython.longlong = cython.cast(cython.longlong, graph.nodes[earlier].count)
+            previous: cython.longlong = search.events[before].row
+            for earlier in range(search.events[before].node, search.events[before].node_end):
+                first: cython.longlong = cython.cast(cython.longlong, search.nodes[earlier].count)
                 if first <= began:
                     continue
-                source: cython.int = graph.nodes[earlier].state
+                source: cython.int = search.nodes[earlier].state
                 for edge in range(program.states[source].edges, program.states[source].edges_end):
                     if (
                         program.edges[edge].target == state
-                        and is_open(program, values, match, edge, row, previous, window.first_row)
-                        and may_follow(
-                            program, values, match, edge, row, previous, window.first_row
-                        )
+                        and is_open(program, search, edge, row, previous)
+                        and may_follow(program, search, edge, row, previous)
                     ):
                         began = first
                         break
         before -= 1
     return began
+
+
+MOST_LISTED = 5_000_000  # columns of the table
+NONE_LISTED = np.zeros((0, 0), np.int64)
+
+
+class ListedMatches:
+    """The list of the matches of one pattern under NOT."""
+
+    def __init__(
+        self, template: MatchTemplate, negative: MatchTemplate, reads: Sequence[int]
+    ) -> None:
+        """`reads` are the registers of `template` that hold events of `negative`."""
+        self._template = template
+        self._reads = [_Read(template.registers[number], negative) for number in reads]
+        self._pieces: list[Ints] = []
+        self._count = 0
+
+    def put(self, search: Search) -> None:
+        """Add the matches that a search returned. Raises InputError if there are too many."""
+        found = np.asarray(search.found)[:, : search.count]
+        starts, path = found[PATH], np.asarray(search.paths)[: search.filled]
+        for read in self._reads:
+            read.begin(starts, path)
+        counts = np.max(
+            [np.ones_like(starts), *(read.counts for read in self._reads if read.is_each)], axis=0
+        )
+        self._count += int(counts.sum())
+        if self._count > MOST_LISTED:
+            raise InputError(
+                f"query {self._template.query.name}: a pattern under NOT has more than "
+                f"{MOST_LISTED:,} matches, each of which must be compared with the events around "
+                "it. Make the window shorter, or compare the events under NOT with one another "
+                "(x.ref = y.ref), which leaves fewer."
+            )
+        match = np.repeat(np.arange(len(starts)), counts)
+        place = np.arange(len(match)) - np.repeat(np.cumsum(counts) - counts, counts)
+        columns = [found[BEGINS_AT][match], found[ENDS_AT][match], counts[match] - place]
+        self._pieces.append(np.stack(columns + [read.rows(match, place) for read in self._reads]))
+
+    def table(self) -> Ints:
+        """Return the table of the matches, ordered by their first events."""
+        if not self._pieces:
+            return np.zeros((LISTED_EVENTS + len(self._reads), 0), np.int64)
+        table = np.concatenate(self._pieces, axis=1)
+        order = np.argsort(table[LISTED_FIRST], kind="stable")
+        return np.asarray(table[:, order], np.int64)
+
+
+def joined(tables: Sequence[Ints]) -> Ints:
+    """Return tables side by side, all as high as the highest."""
+    height = max(map(len, tables))
+    return np.concatenate(
+        [np.pad(one, ((0, height - len(one)), (0, 0)), constant_values=-1) for one in tables],
+        axis=1,
+    )
+
+
+class _Read:
+    """The events of listed matches for one register."""
+
+    def __init__(self, register: Register, negative: MatchTemplate) -> None:
+        self._kind = register.kind
+        self._is_bound = np.array([s.variable in register.variables for s in negative.states])
+        self.is_each = register.kind == RegisterKind.EACH
+
+    def begin(self, starts: Ints, path: NDArray[Any]) -> None:
+        """Take matches whose rows and states `path` has, from `starts` on."""
+        is_bound = self._is_bound[path[:, 1]]
+        self._events = path[is_bound, 0].astype(np.int64)
+        before = np.concatenate([[0], np.cumsum(is_bound)])
+        self._starts = before[starts]
+        self.counts = before[np.append(starts[1:], len(path))] - self._starts
+
+    def rows(self, match: Ints, place: Ints) -> Ints:
+        """Return the row of the event for each of some matches, `place` times after the first."""
+        counts = self.counts[match]
+        if self._kind == RegisterKind.FIRST:
+            place = np.zeros_like(place)
+        elif self._kind == RegisterKind.LATEST:
+            place = counts - 1
+        at = self._starts[match] + np.minimum(place, counts - 1)
+        events = np.append(self._events, -1)  # the last one is read where there is none
+        return np.where(counts > 0, events[np.where(counts > 0, at, -1)], -1)

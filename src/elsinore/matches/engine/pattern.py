@@ -9,22 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import EVER, NEVER, Bools, Ints, Keys
+from elsinore.matches.arrays import EVER, NEVER, Bools, Doubles, Ints, Keys
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.buckets import put_buckets
 from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, MOMENT, Selection, Status
-from elsinore.matches.engine.listed import NONE_LISTED, ListedMatches, joined
-from elsinore.matches.engine.negatives import latest_beginnings
-from elsinore.matches.engine.orders import FEW, Lookups
+from elsinore.matches.engine.lookups import FEW, Lookups, put_buckets
+from elsinore.matches.engine.negatives import NONE_LISTED, ListedMatches, joined, latest_beginnings
 from elsinore.matches.engine.possible import Worlds
 from elsinore.matches.engine.program import compile_template
 from elsinore.matches.engine.search import scan
+from elsinore.matches.engine.selected import scan_suppressed
 from elsinore.matches.engine.sets import Sets, list_sets
-from elsinore.matches.engine.suppressed import scan_suppressed
+from elsinore.matches.engine.windows import WINDOW_COLUMNS, list_windows
 from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.matches.work import Work
 from elsinore.structs import empty
 
 STEPS = 64  # events of a match that there is room for at first
@@ -33,7 +32,9 @@ WIDEST = 1 << 17  # and if there are many
 PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
 MOST = 9.0e18  # matches, beyond which their number is not reported
 MANY = 8.0  # partial matches for each event of a window, from which on early filters are tried
-NO_BUCKETS = np.zeros((0, 0), np.int64)
+STEPS_AT_FIRST = 300_000_000  # partial matches that a run may try: about half a minute
+STEPS_EACH = 20_000  # more for each event, and for each match
+NO_ROWS = np.zeros((0, 0), np.int64)
 
 
 class TooLongError(Exception):
@@ -59,6 +60,26 @@ class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
         self.message = message
 
 
+class Work:
+    """Counts the partial matches that one search tries over all of its calls."""
+
+    def __init__(self, allowed: int | None = None) -> None:
+        """Allow so many steps in all; if None, more with each event and each match."""
+        self.tried = 0
+        self.allowed = STEPS_AT_FIRST if allowed is None else allowed
+        self._each = STEPS_EACH if allowed is None else 0
+
+    def allow(self, items: int) -> None:
+        """Allow more steps for new events or matches."""
+        self.allowed += self._each * items
+
+    def count(self, steps: int, found: int) -> bool:
+        """Count steps and matches of a search; return whether it exceeds the limit."""
+        self.tried += steps
+        self.allow(found)
+        return self.tried > self.allowed
+
+
 class PatternSearch:
     """The search for the matches of one template."""
 
@@ -70,16 +91,27 @@ class PatternSearch:
         self.states = ClassStates(template, layout.classes)
         self._lookups = Lookups(self.program, self.compiled.comparisons)
         self.program.many = MANY
-        self.graph = tb.Graph(len(template.states))
-        self._output: tb.Output | None = None
-        self._match: tb.Match | None = None
         self.most_states = 0  # of a class
         self._degree = max(Counter(edge.source for edge in template.edges).values(), default=0)
         widths = [(r.kind.holds_event, r.width) for r in template.registers]
         self.event_registers = sum(holds_event for holds_event, _ in widths)
         self.number_registers = sum(width for holds_event, width in widths if not holds_event)
+        self.confidence = self._confidence_place()
+        self.search = tb.Search(len(template.states), self.event_registers, self.number_registers)
+        self.search.make_room(STEPS)
         self._negatives = [PatternSearch(negative, layout) for negative in template.negatives]
         self._reads = template.listed
+
+    def _confidence_place(self) -> int:
+        """Return the place of the confidence among registers of numbers, -1: it is not kept."""
+        registers = self.template.registers
+        for register, place in zip(registers, register_places(registers), strict=True):
+            if register.kind is RegisterKind.CONFIDENCE:
+                return place
+        if not self.template.is_unsure:
+            return -1
+        self.number_registers += 1  # `elsinore.matches.cases` reads it
+        return self.number_registers - 1
 
     @property
     def counts_exactly(self) -> bool:
@@ -153,72 +185,65 @@ class PatternSearch:
         """Whether the search itself leaves out what SUPPRESS does."""
         return self.suppresses or self.program.selection != Selection.ALL
 
-    def output(
-        self, *, limit: int, guard: int, wants_paths: bool, counts_exactly: bool
-    ) -> tb.Output:
-        """Return room for matches; a window may have `guard`, all windows together `limit`.
-
-        It is the same room each time: a search of few events would take longer to make it.
-        """
-        output = self._output or tb.Output(self.event_registers, self.number_registers, ROOM)
-        self._output = output
-        output.limit, output.guard = limit, guard
-        output.wants_paths, output.counts_exactly = int(wants_paths), int(counts_exactly)
-        output.in_window, output.too_many = 0, 0.0
-        return output
-
     def run(
         self,
         operands: Operands,
         keys: Keys,
-        window: tb.Window,
-        output: tb.Output,
+        window: tuple[int, int, int],
         work: Work,
+        *,
+        limit: int = EVER,
+        most: int = EVER,
+        wants_paths: bool = False,
+        counts_exactly: bool = False,
         worlds: Worlds | None = None,
-    ) -> Iterator[tb.Output]:
-        """Yield the output whenever it has matches; they are overwritten afterwards.
+    ) -> Iterator[tb.Search]:
+        """Yield the search whenever it has matches; they are overwritten afterwards.
 
-        `worlds` are the possible times of events, None if times are certain. Raises TooLongError,
-        TooManyError or AggregateFailure.
+        A window may have `most` matches, all windows together `limit`. `worlds` are the possible
+        times of events, None if times are certain. Raises TooLongError, TooManyError or
+        AggregateFailure.
         """
-        values = self.values(operands, keys, window.within)
-        graph, program = self.graph, self.program
-        match = self._match or self.new_match()
-        match.depth, match.first_edge, match.is_made = -1, 0, 0
-        match.worlds = worlds
+        search, program = self.search, self.program
+        search.begin_at(self.values(operands, keys, window[0]), keys, *window)
+        search.worlds = worlds
         if worlds is not None:
-            worlds.make_room(len(match.frames))
-        earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
-        graph.event_count = -1
+            worlds.make_room(len(search.frames))
+        search.all_rows = int(self.template.is_negative)
+        search.limit, search.most = limit, most
+        search.wants_paths, search.counts_exactly = int(wants_paths), int(counts_exactly)
+        search.in_window, search.too_many = 0, 0.0
+        if search.found.shape[1] == 0:
+            search.widen(ROOM)
+        earlier = []  # states of aggregates are known by the addresses of their registers
         while True:
             left = max(work.allowed - work.tried, 0)
-            output.steps, output.pause, output.budget = 0, min(PAUSE_STEPS, left), left
-            output.count = output.filled = 0
-            output.status = Status.DONE
+            search.steps, search.pause, search.budget = 0, min(PAUSE_STEPS, left), left
+            search.count = search.filled = 0
+            search.status = Status.DONE
             if self.suppresses:
-                scan_suppressed(program, values, graph, window, match, output)
+                scan_suppressed(program, search)
             else:
-                scan(program, values, graph, window, match, output)
-            self._match = match
-            status, count = output.status, output.count
-            is_too_long = work.count(output.steps, count)
+                scan(program, search)
+            status, count = search.status, search.count
+            is_too_long = work.count(search.steps, count)
             if count:
-                yield output
-                if output.limit < EVER:
-                    output.limit -= count
+                yield search
+                if search.limit < EVER:
+                    search.limit -= count
             if status in {Status.DONE, Status.LIMITED}:
                 return
             if is_too_long or status == Status.TOO_LONG:
                 raise TooLongError
             if status == Status.TOO_MANY:
-                raise TooManyError(int(min(max(output.too_many, output.in_window), MOST)))
+                raise TooManyError(int(min(max(search.too_many, search.in_window), MOST)))
             if status == Status.FAILED:
                 self.check_failure()
             if status == Status.DEEP:
-                earlier.append(match)
-                match = self.deeper(match)
-            elif status == Status.FULL and (count == 0 or 2 * output.found.shape[1] <= WIDEST):
-                self.widen(output)
+                earlier.append(np.asarray(search.numbers))
+                search.make_room(2 * len(search.frames))
+            elif status == Status.FULL and (count == 0 or 2 * search.found.shape[1] <= WIDEST):
+                search.widen(2 * search.found.shape[1])
 
     def check_failure(self) -> None:
         """Raise AggregateFailure if an aggregate of the user's failed; forget it."""
@@ -239,7 +264,7 @@ class PatternSearch:
         """
         rows = operands.wholes.shape[1] if self._negatives else 0
         latest = np.full((len(self._negatives), rows), -1, np.int64)
-        every = _all_of(keys)
+        every = all_of(keys)
         for number, negative in enumerate(self._negatives):
             if negative.program.is_near:
                 negative._fill_by_neighbours(operands, every, within, latest[number])
@@ -251,10 +276,8 @@ class PatternSearch:
         self, operands: Operands, keys: Keys, within: int, latest: Ints
     ) -> None:
         """Fill the latest beginnings of a pattern whose conditions read neighbours alone."""
-        window = tb.Window(keys, within, 0, 0)
-        values = self.values(operands, keys, within)
-        match = self.new_match()
-        latest_beginnings(self.program, values, self.graph, window, match, latest)
+        self.search.begin_at(self.values(operands, keys, within), keys, within, 0, 0)
+        latest_beginnings(self.program, self.search, latest)
 
     def _fill_one_by_one(self, operands: Operands, keys: Keys, within: int, latest: Ints) -> None:
         """Fill the latest beginnings of a pattern from all its matches."""
@@ -267,15 +290,12 @@ class PatternSearch:
 
     def _one_by_one(
         self, operands: Operands, keys: Keys, within: int, *, wants_paths: bool
-    ) -> Iterator[tb.Output]:
-        """Yield all matches of a pattern under NOT, in outputs that are overwritten afterwards."""
-        window = tb.Window(keys, within, 0, 0)
-        window.all_rows = 1
+    ) -> Iterator[tb.Search]:
+        """Yield all matches of a pattern under NOT; they are overwritten afterwards."""
         work = Work()
         work.allow(int((keys.end_row - keys.first_row).sum()))
-        output = self.output(limit=EVER, guard=EVER, wants_paths=wants_paths, counts_exactly=False)
         try:
-            yield from self.run(operands, keys, window, output, work)
+            yield from self.run(operands, keys, (within, 0, 0), work, wants_paths=wants_paths)
         except TooLongError:
             raise InputError(
                 f"A pattern under NOT has too many matches to look at one by one: {work.tried:,} "
@@ -285,7 +305,7 @@ class PatternSearch:
     def _list_related(self, operands: Operands, keys: Keys, within: int) -> Ints:
         """List the matches of patterns under NOT that relations are about, and set their places.
 
-        See `elsinore.matches.engine.listed`.
+        See `elsinore.matches.engine.negatives`.
         """
         relations = np.asarray(self.program.relations)
         tables: list[Ints] = []
@@ -293,7 +313,7 @@ class PatternSearch:
         for number, reads in self._reads.items():
             negative = self._negatives[number]
             listing = ListedMatches(self.template, negative.template, reads)
-            for piece in negative._one_by_one(operands, _all_of(keys), within, wants_paths=True):
+            for piece in negative._one_by_one(operands, all_of(keys), within, wants_paths=True):
                 listing.put(piece)
             tables.append(listing.table())
             begin, end = end, end + tables[-1].shape[1]
@@ -305,8 +325,9 @@ class PatternSearch:
     def values(self, operands: Operands, keys: Keys, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
         self._put_classes()
-        negatives = self.latest_rows(operands, keys, within)
-        if len(self.program.relations):
+        is_uncertain = self.template.uncertain is not None
+        negatives = NO_ROWS if is_uncertain else self.latest_rows(operands, keys, within)
+        if self._negatives and (is_uncertain or len(self.program.relations)):
             self._put_forbidden()
         listed = self._list_related(operands, keys, within)
         longest = int((keys.end_row - keys.first_row).max(initial=0))
@@ -319,13 +340,15 @@ class PatternSearch:
         """Make the program's lookups ready; return the integers of the batch, and its buckets."""
         if longest < FEW or self.template.uncertain is not None:
             self._lookups.leave_out()
-            return operands.wholes, NO_BUCKETS
-        integers = self._lookups.put_orders(self.graph, operands)
+            return operands.wholes, NO_ROWS
+        integers = self._lookups.put_orders(self.search, operands)
         self._lookups.put_limits(operands, keys)
         return integers, put_buckets(self.program, self._lookups, operands, keys)
 
     def _put_forbidden(self) -> None:
         """Put in which events each pattern under NOT takes."""
+        for negative in self._negatives:
+            negative._put_classes()
         classes = [np.asarray(negative.program.classes) for negative in self._negatives]
         forbids = np.zeros((len(classes), max(map(len, classes))), np.uint8)
         for number, of_negative in enumerate(classes):
@@ -335,51 +358,25 @@ class PatternSearch:
 
     def _make_room(self, rows: int, all_rows: int) -> None:
         """Make room for the graph of a key with so many events, of so many in all."""
-        graph = self.graph
-        if len(self.program.buckets) and len(graph.event_of) < all_rows:
-            graph.event_of = np.zeros(all_rows, np.int32)
+        search = self.search
+        if len(self.program.buckets) and len(search.event_of) < all_rows:
+            search.event_of = np.zeros(all_rows, np.int32)
         nodes = rows * self.most_states
-        if len(graph.events) < rows or len(graph.nodes) < nodes:
-            graph.events = empty(tb.EVENT, rows)
-            graph.nodes = empty(tb.NODE, nodes)
-            graph.links = np.zeros(nodes * self._degree, np.int32)
+        if len(search.events) < rows or len(search.nodes) < nodes:
+            search.events = empty(tb.EVENT, rows)
+            search.nodes = empty(tb.NODE, nodes)
+            search.links = np.zeros(nodes * self._degree, np.int32)
             if self.program.has_filters:
-                graph.closed = np.zeros(nodes, np.int32)
+                search.closed = np.zeros(nodes, np.int32)
             if self.program.selection != Selection.ALL:
-                graph.seen_from = np.zeros(nodes, np.int32)
-                graph.seen_depth = np.zeros(nodes, np.int32)
+                search.seen_from = np.zeros(nodes, np.int32)
+                search.seen_depth = np.zeros(nodes, np.int32)
             if self.suppresses:
-                graph.began = np.zeros(nodes, np.int64)
-                graph.came = np.zeros(nodes, np.int32)
-
-    def new_match(self, depth: int | None = None) -> tb.Match:
-        """Return room for a match of `depth` events, if it is None of a few."""
-        return tb.Match(depth or STEPS, self.event_registers, self.number_registers)
-
-    def deeper(self, match: tb.Match) -> tb.Match:
-        """Return the match under way with room for twice as many events."""
-        depth = len(match.frames)
-        deeper = self.new_match(2 * depth)
-        np.asarray(deeper.frames)[:depth] = np.asarray(match.frames)
-        np.asarray(deeper.held)[: depth + 1] = np.asarray(match.held)
-        np.asarray(deeper.numbers)[: depth + 1] = np.asarray(match.numbers)
-        deeper.depth, deeper.first_edge = match.depth, match.first_edge
-        deeper.is_made = match.is_made
-        np.asarray(deeper.best)[:depth] = np.asarray(match.best)
-        deeper.best_depth, deeper.best_event = match.best_depth, match.best_event
-        deeper.is_kept, deeper.start = match.is_kept, match.start
-        deeper.worlds = match.worlds
-        if match.worlds is not None:
-            match.worlds.make_room(2 * depth)
-        return deeper
-
-    def widen(self, output: tb.Output) -> None:
-        """Make room for twice as many matches."""
-        wider = tb.Output(self.event_registers, self.number_registers, 2 * output.found.shape[1])
-        output.found, output.counted, output.paths = wider.found, wider.counted, wider.paths
+                search.began = np.zeros(nodes, np.int64)
+                search.came = np.zeros(nodes, np.int32)
 
 
-def _all_of(keys: Keys) -> Keys:
+def all_of(keys: Keys) -> Keys:
     """Return keys of which all events are new, and all windows due."""
     every = keys.copy()
     every.new_row = every.first_row
@@ -387,14 +384,37 @@ def _all_of(keys: Keys) -> Keys:
     return every
 
 
+def values_alone(doubles: Doubles, wholes: Ints) -> tb.Values:
+    """Return attributes of events without what a search looks up."""
+    return tb.Values(doubles, np.ascontiguousarray(wholes), NO_ROWS, NO_ROWS, NONE_LISTED)
+
+
+def due_windows(
+    search: tb.Search, wholes: Ints, keys: Keys, window: tuple[int, int, int], begins: Bools
+) -> Ints:
+    """Return the windows that have passed by now and had not before, one for each event in them.
+
+    That event is one that may begin a match (`begins`). Columns: its row, the window's number, the
+    last row of the window, and the first row of the key.
+    """
+    values = values_alone(np.zeros((0, 0)), wholes)
+    rows = np.empty((int(np.count_nonzero(begins)), WINDOW_COLUMNS), np.int64)
+    while True:
+        search.begin_at(values, keys, *window)
+        count = list_windows(search, begins.view(np.uint8), rows)
+        if count <= len(rows):
+            return rows[:count]
+        rows = np.empty((count, WINDOW_COLUMNS), np.int64)
+
+
 class RowSets:
     """Lists the sets of rows in collapsed form (`elsinore.matches.engine.sets`)."""
 
     def __init__(
-        self, search: PatternSearch, operands: Operands, keys: Keys, window: tuple[int, int, int]
+        self, pattern: PatternSearch, operands: Operands, keys: Keys, window: tuple[int, int, int]
     ) -> None:
-        self._search, self._keys, self._window = search, keys, window
-        self._values = search.values(operands, keys, window[0])
+        self._pattern, self._keys, self._window = pattern, keys, window
+        self._values = pattern.values(operands, keys, window[0])
         self._longest = int((keys.end_row - keys.first_row).max(initial=0))
 
     def listed(self, rows: Ints, known: NDArray[np.uint8], state: int) -> Ints:
@@ -403,16 +423,13 @@ class RowSets:
         `rows` are in the order of their first events; `known` [condition] says which conditions
         read no earlier event than that.
         """
-        search = self._search
-        nodes = self._longest * max(search.most_states, 1)
+        pattern = self._pattern
+        nodes = self._longest * max(pattern.most_states, 1)
         sets = Sets(np.ascontiguousarray(rows), known, nodes, max(nodes, 1 << 16))
-        window = tb.Window(self._keys, *self._window)
-        graph = search.graph
-        graph.event_count = -1
-        match = search.new_match()
+        pattern.search.begin_at(self._values, self._keys, *self._window)
         pieces = [np.zeros((0, 3), np.int64)]
         while sets.next_row < len(rows):
             sets.filled = 0
-            list_sets(search.program, self._values, graph, window, match, sets, state)
+            list_sets(pattern.program, pattern.search, sets, state)
             pieces.append(np.asarray(sets.listed)[: sets.filled].copy())
         return np.concatenate(pieces)

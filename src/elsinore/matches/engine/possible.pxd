@@ -11,11 +11,17 @@ cdef class Worlds:
     cdef public double[:, ::1] work
     cdef public long long[:, ::1] times
     cdef public const int[::1] sets
+    cdef public Near[::1] near
+    cdef public int near_count
     cdef public double threshold
     cdef public long long longest
+    cdef public int high
+    cdef public int has_gaps
     cdef public long long window_begin
     cdef public long long window_end
     cdef public long long within
     cdef public int has_sets
     cdef public int register
     cdef public int repeats
+    cdef public long long summed
+    cdef public long long budget

@@ -10,6 +10,7 @@ import numpy as np
 from elsinore.structs import empty, struct
 
 STEP = struct(i8="row earliest latest", i4="set node has_new")
+NEAR = struct(i8="row", i4="gap")
 FAR = 2**62  # later than all times
 
 
@@ -36,8 +37,12 @@ class Worlds:
     `mass` [step, 0] is the confidence. `work` [2, point] and `times` [3, point] are working room.
     `sets` [state] is the number of the variable whose events are a set, -1 for others. All times of
     a match lie from `window_begin` to `window_end`; `within` is the length of a window that ends
-    with the match, -1 if there is none. `register` gets the confidence, -1: none. Confidences are
-    computed `repeats` times, more than once only to measure what they cost.
+    with the match, -1 if there is none. `near` has the events that NOT forbids and that could lie
+    in a gap of the match: before step `gap`, or after the last one. `has_gaps` says whether to look
+    for them (`worlds.look_around`), -1: `elsinore.matches.cases` does. `high` is the row of
+    integers with the last possible times. `register` gets the confidence, -1: none. `summed` counts
+    the possible times that are summed up for a complete match; beyond `budget` this stops.
+    Confidences are computed `repeats` times, more than once only to measure what they cost.
     """
 
     def __init__(self, possible: Any, sets: Any, has_sets: bool) -> None:
@@ -49,8 +54,14 @@ class Worlds:
         self.window_begin = -FAR
         self.window_end = FAR
         self.within = -1
+        self.high = 0
         self.register = -1
         self.repeats = 1
+        self.has_gaps = 0
+        self.near = empty(NEAR, 0)
+        self.near_count = 0
+        self.summed = 0
+        self.budget = 0
         self.steps = empty(STEP, 0)
         self.mass = self.work = np.zeros((0, 0))
         self.times = np.zeros((0, 0), np.int64)
@@ -86,33 +97,25 @@ def sums_of(starts: cython.const_longlong[::1], odds: cython.const_double[::1]) 
     return result
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def count_of(possible: PossibleTimes, row: cython.longlong) -> cython.longlong:
     """Return the number of possible times of an event."""
     return possible.starts[row + 1] - possible.starts[row]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def first_point(possible: PossibleTimes, row: cython.longlong) -> cython.longlong:
     """Return the earliest possible time of an event."""
     return possible.points[possible.starts[row]]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def last_point(possible: PossibleTimes, row: cython.longlong) -> cython.longlong:
     """Return the latest possible time of an event."""
     return possible.points[possible.starts[row + 1] - 1]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def chance_between(
     possible: PossibleTimes,
     row: cython.longlong,
@@ -140,9 +143,7 @@ def chance_between(
     return possible.sums[low + row] - possible.sums[first + row]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def ascend(
     possible: PossibleTimes,
     before: cython.double[:, ::1],

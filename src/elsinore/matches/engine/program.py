@@ -97,7 +97,7 @@ class _Guards:
         """Return a row of `tables.RELATION`."""
         conditions = self._lists.put(relation.conditions)
         reads = self.reads.put(self._places[register] for register in relation.reads)
-        # bucket and limits: `elsinore.matches.engine.orders`; matches: `listed`
+        # bucket and limits: `elsinore.matches.engine.lookups`; matches: `listed`
         return relation.negative, *conditions, int(relation.is_late), -1, 0, 0, *reads, 0, 0
 
 
@@ -128,9 +128,9 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
             *lists.put(c for c in edge.checks if not near[c]),
             *lists.put(edge.late),
             guards.put(edge.ways, edge.relations),
-            guards.put(edge.unless) if edge.unless else -1,
+            guards.put(edge.unless) if edge.unless and template.uncertain is None else -1,
             int(_is_plain(edge, near)),
-            *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.orders`
+            *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.lookups`
             *lists.put(filters[number]),
         )
         for number, edge in ordered

@@ -17,7 +17,7 @@ from elsinore.matches.engine.codes import (
     Status,
 )
 from elsinore.matches.engine.foreign import call_step
-from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values
+from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.registers import RegisterKind
 from elsinore.operators.conditions.tables import NULL as _NULL
 
@@ -27,84 +27,76 @@ ASK_PYTHON = cython.declare(cython.longlong, 2)
 NOTHING = cython.declare(cython.double, float("nan"))
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def begin_registers(program: Program, match: Match) -> cython.void:
+def begin_registers(program: Program, search: Search) -> cython.void:
     """Set row 0 of the registers: no event, nothing counted, aggregates of nothing."""
     register: cython.Py_ssize_t
-    for register in range(match.held.shape[1]):
-        match.held[0, register] = -1
-    for register in range(match.numbers.shape[1]):
-        match.numbers[0, register] = 0.0
+    for register in range(search.held.shape[1]):
+        search.held[0, register] = -1
+    for register in range(search.numbers.shape[1]):
+        search.numbers[0, register] = 0.0
     for register in range(program.initials.shape[0]):
-        match.numbers[0, program.initials[register].register] = program.initials[register].value
+        search.numbers[0, program.initials[register].register] = program.initials[register].value
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def select(
-    program: Program,
-    values: Values,
-    match: Match,
-    state: cython.int,
-    row: cython.longlong,
-    step: cython.int,
+    program: Program, search: Search, state: cython.int, row: cython.longlong, step: cython.int
 ) -> cython.void:
     """Set row `step` of the registers: those of the row before, and an event in a state."""
     register: cython.Py_ssize_t
     update: cython.int
-    for register in range(match.held.shape[1]):
-        match.held[step, register] = match.held[step - 1, register]
-    for register in range(match.numbers.shape[1]):
-        match.numbers[step, register] = match.numbers[step - 1, register]
+    for register in range(search.held.shape[1]):
+        search.held[step, register] = search.held[step - 1, register]
+    for register in range(search.numbers.shape[1]):
+        search.numbers[step, register] = search.numbers[step - 1, register]
     for update in range(program.states[state].updates, program.states[state].updates_end):
         kind: cython.int = program.updates[update].kind
         place: cython.int = program.updates[update].register
         if program.updates[update].width:
-            take_over(program, match, update, step)
+            take_over(program, search, update, step)
         if kind <= RegisterKind.GREATEST:
-            match.held[step, place] = event_after(
-                program, values, update, row, match.held[step, place]
+            search.held[step, place] = event_after(
+                program, search, update, row, search.held[step, place]
             )
         elif kind in (RegisterKind.LAG, RegisterKind.MOVED):
             continue
         elif kind == RegisterKind.NTH:
-            if match.held[step, place] < 0 <= match.held[step - 1, program.updates[update].source]:
-                match.held[step, place] = row
+            if (
+                search.held[step, place]
+                < 0
+                <= search.held[step - 1, program.updates[update].source]
+            ):
+                search.held[step, place] = row
         elif kind == RegisterKind.USER:
-            step_aggregate(program, values, match, program.updates[update].column, place, row, step)
+            step_aggregate(program, search, program.updates[update].column, place, row, step)
         else:
-            match.numbers[step, place] = number_after(
-                program, values, update, row, match.numbers[step, place]
+            search.numbers[step, place] = number_after(
+                program, search, update, row, search.numbers[step, place]
             )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def take_over(program: Program, match: Match, update: cython.int, step: cython.int) -> cython.void:
+def take_over(
+    program: Program, search: Search, update: cython.int, step: cython.int
+) -> cython.void:
     """Set a register to what its source was before this step, or before the first event."""
     kind: cython.int = program.updates[update].kind
     place: cython.int = program.updates[update].register
     source: cython.int = program.updates[update].source
     before: cython.int = 0 if source == place else step - 1
     if kind <= RegisterKind.GREATEST or kind == RegisterKind.LAG:
-        match.held[step, place] = match.held[before, source]
+        search.held[step, place] = search.held[before, source]
         return
     number: cython.int
     for number in range(program.updates[update].width):
-        match.numbers[step, place + number] = match.numbers[before, source + number]
+        search.numbers[step, place + number] = search.numbers[before, source + number]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def step_aggregate(
     program: Program,
-    values: Values,
-    match: Match,
+    search: Search,
     aggregate: cython.int,
     place: cython.int,
     row: cython.longlong,
@@ -121,29 +113,29 @@ def step_aggregate(
     for argument in range(first, program.aggregates[aggregate].arguments_end):
         column: cython.int = program.arguments[argument]
         value: cython.double = (
-            values.doubles[column, row] if column >= 0 else cython.cast(cython.double, row)
+            search.values.doubles[column, row] if column >= 0 else cython.cast(cython.double, row)
         )
         if isnan(value):
             return
-        match.numbers[step, target + argument] = value
+        search.numbers[step, target + argument] = value
     formula: cython.int = program.aggregates[aggregate].formula
     if formula != Formula.CALL:
-        step_variance(match, formula, step, place, match.numbers[step, target + first])
+        step_variance(search, formula, step, place, search.numbers[step, target + first])
         return
     status: cython.longlong = call_step(
-        program.aggregates[aggregate].address, match.numbers, step, place
+        program.aggregates[aggregate].address, search.numbers, step, place
     )
     if status == ASK_PYTHON:
-        status = call_step(program.aggregates[aggregate].python_address, match.numbers, step, place)
+        status = call_step(
+            program.aggregates[aggregate].python_address, search.numbers, step, place
+        )
     if status != STEPPED:
         program.failed_row = row
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def step_variance(
-    match: Match,
+    search: Search,
     formula: cython.int,
     step: cython.longlong,
     place: cython.int,
@@ -154,27 +146,25 @@ def step_variance(
     After its own value, a register has the count, the mean and the sum of squared distances from it
     (Welford's recurrence; `elsinore.matches.aggregates` has the same in Python).
     """
-    count: cython.double = match.numbers[step, place + 1] + 1.0
-    distance: cython.double = value - match.numbers[step, place + 2]
-    mean: cython.double = match.numbers[step, place + 2] + distance / count
-    squares: cython.double = match.numbers[step, place + 3] + distance * (value - mean)
-    match.numbers[step, place + 1] = count
-    match.numbers[step, place + 2] = mean
-    match.numbers[step, place + 3] = squares
+    count: cython.double = search.numbers[step, place + 1] + 1.0
+    distance: cython.double = value - search.numbers[step, place + 2]
+    mean: cython.double = search.numbers[step, place + 2] + distance / count
+    squares: cython.double = search.numbers[step, place + 3] + distance * (value - mean)
+    search.numbers[step, place + 1] = count
+    search.numbers[step, place + 2] = mean
+    search.numbers[step, place + 3] = squares
     if formula == Formula.VARIANCE or formula == Formula.STDDEV:  # noqa: PLR1714 - compiled
         count -= 1.0  # of a sample
     result: cython.double = squares / count if count > 0.0 else NOTHING
     if formula == Formula.STDDEV_POP or formula == Formula.STDDEV:  # noqa: PLR1714 - compiled
         result = power(result, 0.5)
-    match.numbers[step, place] = result
+    search.numbers[step, place] = result
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def event_after(
     program: Program,
-    values: Values,
+    search: Search,
     update: cython.int,
     row: cython.longlong,
     before: cython.longlong,
@@ -187,30 +177,28 @@ def event_after(
         return row if before < 0 else before
     column: cython.int = program.updates[update].column
     if program.updates[update].is_whole:
-        whole: cython.longlong = values.integers[column, row]
+        whole: cython.longlong = search.values.integers[column, row]
         if whole == NULL:
             return before
         if before < 0:
             return row
         if kind == RegisterKind.LEAST:
-            return row if whole < values.integers[column, before] else before
-        return row if whole > values.integers[column, before] else before
-    value: cython.double = values.doubles[column, row]
+            return row if whole < search.values.integers[column, before] else before
+        return row if whole > search.values.integers[column, before] else before
+    value: cython.double = search.values.doubles[column, row]
     if isnan(value):
         return before
     if before < 0:
         return row
     if kind == RegisterKind.LEAST:
-        return row if value < values.doubles[column, before] else before
-    return row if value > values.doubles[column, before] else before
+        return row if value < search.values.doubles[column, before] else before
+    return row if value > search.values.doubles[column, before] else before
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def number_after(
     program: Program,
-    values: Values,
+    search: Search,
     update: cython.int,
     row: cython.longlong,
     before: cython.double,
@@ -221,8 +209,8 @@ def number_after(
     if kind == RegisterKind.COUNT:
         return before + 1.0
     if kind == RegisterKind.PRESENT and program.updates[update].is_whole:
-        return before + 1.0 if values.integers[column, row] != NULL else before
-    value: cython.double = values.doubles[column, row]
+        return before + 1.0 if search.values.integers[column, row] != NULL else before
+    value: cython.double = search.values.doubles[column, row]
     if isnan(value):
         return before
     if kind == RegisterKind.PRESENT:
@@ -230,114 +218,73 @@ def number_after(
     return value if isnan(before) else before + value
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def give_out(
-    graph: Graph,
-    match: Match,
-    output: Output,
-    window: cython.longlong,
-) -> cython.void:
-    """Write a match down; the output's status says if there is no room, or enough of them."""
-    steps: cython.int = match.depth + 1 if output.wants_paths else 0
-    if not has_room(output, steps):
-        return
-    begin_output(match, output, match.frames[match.depth].row, window)
-    write_path(graph, match, output, steps)
-    end_output(output)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def give_out_leaf(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    match: Match,
-    output: Output,
-    node: cython.int,
-    window: cython.longlong,
-) -> cython.void:
-    """Write down the match that ends with a node behind the partial match, as `give_out` does."""
-    if not has_room(output, match.depth + 2 if output.wants_paths else 0):
-        return
-    row: cython.longlong = graph.events[graph.nodes[node].event].row
-    state: cython.int = graph.nodes[node].state
-    number: cython.int = output.count
-    begin_output(match, output, row, window)
-    update: cython.int
-    for update in range(program.states[state].updates, program.states[state].updates_end):
-        place: cython.int = program.updates[update].register
-        if program.updates[update].kind <= RegisterKind.GREATEST:
-            output.found[BOUND + place, number] = event_after(
-                program, values, update, row, output.found[BOUND + place, number]
-            )
-        else:
-            output.counted[place, number] = number_after(
-                program, values, update, row, output.counted[place, number]
-            )
-    if output.wants_paths:
-        write_path(graph, match, output, match.depth + 1)
-        output.paths[output.filled, 0] = cython.cast(cython.int, row)
-        output.paths[output.filled, 1] = state
-        output.filled += 1
-    end_output(output)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def has_room(output: Output, steps: cython.int) -> cython.bint:
-    """Return whether there is room for a match of so many steps; set the status if not."""
-    if output.in_window >= output.guard:
-        output.status = Status.TOO_MANY
+def has_room(search: Search, steps: cython.int) -> cython.bint:
+    """Return whether there is room for a match of so many events; set the status if not."""
+    if search.in_window >= search.most:
+        search.status = Status.TOO_MANY
         return False
-    if output.count >= output.found.shape[1] or output.filled + steps > output.paths.shape[0]:
-        output.status = Status.FULL
+    if search.count >= search.found.shape[1] or (
+        search.wants_paths and search.filled + steps > search.paths.shape[0]
+    ):
+        search.status = Status.FULL
         return False
     return True
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def begin_output(
-    match: Match, output: Output, last: cython.longlong, window: cython.longlong
-) -> cython.void:
-    """Write down where a match begins and ends, and the registers of the partial match."""
-    number: cython.int = output.count
-    output.found[BEGINS_AT, number] = match.frames[0].row
-    output.found[ENDS_AT, number] = last
-    output.found[IN_WINDOW, number] = window
-    if output.wants_paths:
-        output.found[PATH, number] = output.filled
+def write_match(search: Search) -> cython.void:
+    """Write the match down; the status says if there is no room, or if matches are enough."""
+    if has_room(search, search.depth + 1):
+        write_partial(search, search.frames[search.depth].row)
+
+
+@cython.nogil
+def write_partial(search: Search, last: cython.longlong) -> cython.void:
+    """Write the partial match down as one that ends with row `last`: ends, registers and events."""
+    number: cython.int = search.count
+    search.found[BEGINS_AT, number] = search.frames[0].row
+    search.found[ENDS_AT, number] = last
+    search.found[IN_WINDOW, number] = search.window_number
     register: cython.Py_ssize_t
-    for register in range(match.held.shape[1]):
-        output.found[BOUND + register, number] = match.held[match.depth + 1, register]
-    for register in range(match.numbers.shape[1]):
-        output.counted[register, number] = match.numbers[match.depth + 1, register]
+    for register in range(search.held.shape[1]):
+        search.found[BOUND + register, number] = search.held[search.depth + 1, register]
+    for register in range(search.numbers.shape[1]):
+        search.counted[register, number] = search.numbers[search.depth + 1, register]
+    if search.wants_paths:
+        search.found[PATH, number] = search.filled
+        step: cython.int
+        for step in range(search.depth + 1):
+            search.paths[search.filled, 0] = cython.cast(cython.int, search.frames[step].row)
+            search.paths[search.filled, 1] = search.nodes[search.frames[step].node].state
+            search.filled += 1
+    search.count += 1
+    search.in_window += 1
+    if search.count >= search.limit:
+        search.status = Status.LIMITED
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def write_path(graph: Graph, match: Match, output: Output, steps: cython.int) -> cython.void:
-    """Write down the first events of a match and their states."""
-    step: cython.int
-    for step in range(steps):
-        output.paths[output.filled + step, 0] = cython.cast(cython.int, match.frames[step].row)
-        output.paths[output.filled + step, 1] = graph.nodes[match.frames[step].node].state
-    output.filled += steps
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def end_output(output: Output) -> cython.void:
-    """Count a match that is written down."""
-    output.count += 1
-    output.in_window += 1
-    if output.count >= output.limit:
-        output.status = Status.LIMITED
+def write_leaf(program: Program, search: Search, node: cython.int) -> cython.void:
+    """Write down the match that the partial match and a node behind it are (`write_match`)."""
+    if not has_room(search, search.depth + 2):
+        return
+    row: cython.longlong = search.events[search.nodes[node].event].row
+    state: cython.int = search.nodes[node].state
+    number: cython.int = search.count
+    write_partial(search, row)
+    update: cython.int
+    for update in range(program.states[state].updates, program.states[state].updates_end):
+        place: cython.int = program.updates[update].register
+        if program.updates[update].kind <= RegisterKind.GREATEST:
+            search.found[BOUND + place, number] = event_after(
+                program, search, update, row, search.found[BOUND + place, number]
+            )
+        else:
+            search.counted[place, number] = number_after(
+                program, search, update, row, search.counted[place, number]
+            )
+    if search.wants_paths:
+        search.paths[search.filled, 0] = cython.cast(cython.int, row)
+        search.paths[search.filled, 1] = state
+        search.filled += 1

@@ -1,4 +1,3 @@
-from elsinore.matches.engine.tables cimport Graph, Match, Program, Values, Window
 
 cdef class Sets:
     cdef public const long long[:, ::1] rows

@@ -16,14 +16,14 @@ import numpy as np
 
 from elsinore.matches.engine.codes import BEGINS, ENDS, MOMENT, WINDOW
 from elsinore.matches.engine.completion import is_free_around
-from elsinore.matches.engine.graph import gather
-from elsinore.matches.engine.neighbours import (
+from elsinore.matches.engine.followers import (
     far_hold,
     is_open,
     may_follow,
 )
+from elsinore.matches.engine.graph import gather
 from elsinore.matches.engine.registers import begin_registers, step_aggregate
-from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.engine.windows import first_at
 from elsinore.matches.registers import RegisterKind
 from elsinore.operators.conditions.machine import comparison_holds, value_of
@@ -36,8 +36,8 @@ FIRST_ONE = cython.declare(cython.int, 1)  # the row of registers with the first
 class Sets:
     """Rows whose sets are listed, and how far this has come.
 
-    `rows` [row, column] has the columns of `elsinore.matches.engine.due`. `known` [condition] is 1
-    for those that read the first event alone. `listed` [n] is filled with row, event and state.
+    `rows` [row, column] has the columns of `windows.list_windows`. `known` [condition] is 1 for
+    those that read the first event alone. `listed` [n] is filled with row, event and state.
     `marks` [node]; `beside` [node] is the next marked node of its state, `first` that of the row;
     its events are `event` to before `stop`.
     """
@@ -56,99 +56,75 @@ class Sets:
         self.first_edge = -1
 
 
-def list_sets(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    window: Window,
-    match: Match,
-    sets: Sets,
-    state: cython.int,
-) -> None:
+def list_sets(program: Program, search: Search, sets: Sets, state: cython.int) -> None:
     """List the sets of the rows that are left and begin in a state, as long as there is room."""
     register: cython.Py_ssize_t
     with cython.nogil:
-        begin_registers(program, match)
+        begin_registers(program, search)
         while sets.next_row < sets.rows.shape[0]:
             begin: cython.longlong = sets.rows[sets.next_row, BEGINS]
-            while window.keys[window.key].end_row <= begin:
-                window.key += 1
-                graph.event_count = -1
-            if graph.event_count < 0:
-                gather(program, values, graph, window)
+            while search.keys[search.key].end_row <= begin:
+                search.key += 1
+                search.event_count = -1
+            if search.event_count < 0:
+                gather(program, search)
                 sets.event = 0
                 sets.stop = 0
-            find_events(graph, sets, begin, sets.rows[sets.next_row, ENDS])
+            find_events(search, sets, begin, sets.rows[sets.next_row, ENDS])
             last: cython.int = sets.stop - 1
-            nodes: cython.int = graph.events[last].node_end - graph.events[sets.event].node
+            nodes: cython.int = search.events[last].node_end - search.events[sets.event].node
             if sets.filled + nodes > sets.listed.shape[0]:
                 break
-            if find_first(program, graph, sets, state) and far_hold(
-                program, values, match, sets.first_edge, begin, -1, 0
+            if find_first(program, search, sets, state) and far_hold(
+                program, search, sets.first_edge, begin, -1, 0
             ):
-                for register in range(match.held.shape[1]):
-                    match.held[FIRST_ONE, register] = begin
-                set_bounds(values, window, sets)
-                mark_nodes(program, values, graph, window, match, sets, 1)
-                mark_nodes(program, values, graph, window, match, sets, -1)
+                for register in range(search.held.shape[1]):
+                    search.held[FIRST_ONE, register] = begin
+                set_bounds(search, sets)
+                mark_nodes(program, search, sets, 1)
+                mark_nodes(program, search, sets, -1)
                 if sets.marks[sets.first] == ON_PATH:
-                    put_down(graph, sets)
+                    put_down(search, sets)
             sets.next_row += 1
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def find_events(
-    graph: Graph, sets: Sets, begin: cython.longlong, end: cython.longlong
+    search: Search, sets: Sets, begin: cython.longlong, end: cython.longlong
 ) -> cython.void:
     """Set the events of a row: from its first one to the last up to row `end`."""
-    while graph.events[sets.event].row < begin:
+    while search.events[sets.event].row < begin:
         sets.event += 1
-    if sets.stop <= sets.event or graph.events[sets.stop - 1].row > end:
+    if sets.stop <= sets.event or search.events[sets.stop - 1].row > end:
         sets.stop = sets.event + 1
-    while sets.stop < graph.event_count and graph.events[sets.stop].row <= end:
+    while sets.stop < search.event_count and search.events[sets.stop].row <= end:
         sets.stop += 1
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def find_first(program: Program, graph: Graph, sets: Sets, state: cython.int) -> cython.bint:
+def find_first(program: Program, search: Search, sets: Sets, state: cython.int) -> cython.bint:
     """Set the node and the edge that a row begins with; return whether there is one."""
     node: cython.int
-    for node in range(graph.events[sets.event].node, graph.events[sets.event].node_end):
-        if graph.nodes[node].state == state:
+    for node in range(search.events[sets.event].node, search.events[sets.event].node_end):
+        if search.nodes[node].state == state:
             sets.first = node
             sets.first_edge = program.states[state].first_edge
             return sets.first_edge >= 0
     return False
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def pass_by(graph: Graph, sets: Sets, event: cython.int, mark: cython.uchar) -> cython.void:
+def pass_by(search: Search, sets: Sets, event: cython.int, mark: cython.uchar) -> cython.void:
     """Let the marked nodes of an event be beside those of other moments."""
     node: cython.int
-    for node in range(graph.events[event].node, graph.events[event].node_end):
+    for node in range(search.events[event].node, search.events[event].node_end):
         if sets.marks[node] == mark:
-            sets.beside[node] = graph.heads[graph.nodes[node].state]
-            graph.heads[graph.nodes[node].state] = node
+            sets.beside[node] = search.heads[search.nodes[node].state]
+            search.heads[search.nodes[node].state] = node
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def mark_nodes(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    window: Window,
-    match: Match,
-    sets: Sets,
-    step: cython.int,
-) -> cython.void:
+def mark_nodes(program: Program, search: Search, sets: Sets, step: cython.int) -> cython.void:
     """Mark the nodes that a path leads to (`step` 1), then those it leads from to an end (-1).
 
     Forwards a path begins with the row's first node; backwards it ends where a match may end.
@@ -156,15 +132,15 @@ def mark_nodes(
     mark: cython.uchar = REACHED if step > 0 else ON_PATH
     state: cython.int
     for state in range(program.states.shape[0]):
-        graph.heads[state] = -1
+        search.heads[state] = -1
     at: cython.int = sets.event if step > 0 else sets.stop - 1
     passed: cython.int = at
     node: cython.int
     while sets.event <= at < sets.stop:
-        while graph.events[passed].moment != graph.events[at].moment:
-            pass_by(graph, sets, passed, mark)
+        while search.events[passed].moment != search.events[at].moment:
+            pass_by(search, sets, passed, mark)
             passed += step
-        for node in range(graph.events[at].node, graph.events[at].node_end):
+        for node in range(search.events[at].node, search.events[at].node_end):
             if step > 0:
                 sets.marks[node] = 0
                 if node == sets.first:
@@ -172,30 +148,21 @@ def mark_nodes(
                     continue
             elif sets.marks[node] != REACHED:
                 continue
-            elif may_end(program, values, graph, window, match, sets, node):
+            elif may_end(program, search, sets, node):
                 sets.marks[node] = ON_PATH
                 continue
-            if has_neighbour(program, values, graph, window, match, sets, node, step):
+            if has_neighbour(program, search, sets, node, step):
                 sets.marks[node] = mark
         at += step
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def has_neighbour(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    window: Window,
-    match: Match,
-    sets: Sets,
-    node: cython.int,
-    step: cython.int,
+    program: Program, search: Search, sets: Sets, node: cython.int, step: cython.int
 ) -> cython.bint:
     """Return whether a node may follow a marked one (`step` 1), or a marked one may follow it."""
-    row: cython.longlong = graph.events[graph.nodes[node].event].row
-    state: cython.int = graph.nodes[node].state
+    row: cython.longlong = search.events[search.nodes[node].event].row
+    state: cython.int = search.nodes[node].state
     begin: cython.int = program.first_edges if step > 0 else program.states[state].edges
     end: cython.Py_ssize_t = program.edges.shape[0] if step > 0 else program.states[state].edges_end
     edge: cython.int
@@ -203,34 +170,30 @@ def has_neighbour(
         if step > 0 and program.edges[edge].target != state:
             continue
         other: cython.int = program.edges[edge].source if step > 0 else program.edges[edge].target
-        neighbour: cython.int = graph.heads[other]
+        neighbour: cython.int = search.heads[other]
         while neighbour >= 0:
-            beside: cython.longlong = graph.events[graph.nodes[neighbour].event].row
+            beside: cython.longlong = search.events[search.nodes[neighbour].event].row
             later: cython.longlong = row if step > 0 else beside
             earlier: cython.longlong = beside if step > 0 else row
-            if not is_open(program, values, match, edge, later, earlier, window.first_row):
+            if not is_open(program, search, edge, later, earlier):
                 break
-            if leads(program, values, window, match, sets, edge, later, earlier):
+            if leads(program, search, sets, edge, later, earlier):
                 return True
             neighbour = sets.beside[neighbour]
     return False
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def leads(
     program: Program,
-    values: Values,
-    window: Window,
-    match: Match,
+    search: Search,
     sets: Sets,
     edge: cython.int,
     current: cython.longlong,
     previous: cython.longlong,
 ) -> cython.bint:
     """Return whether an event may follow another by an edge, as far as is known of the row."""
-    if not may_follow(program, values, match, edge, current, previous, window.first_row):
+    if not may_follow(program, search, edge, current, previous):
         return False
     place: cython.int
     for place in range(program.edges[edge].far, program.edges[edge].far_end):
@@ -239,18 +202,25 @@ def leads(
             continue
         if program.conditions.conditions[number].comparison != 0:
             if not comparison_holds(
-                program.conditions, number, values, current, values, previous, match, FIRST_ONE
+                program.conditions,
+                number,
+                search.values,
+                current,
+                search.values,
+                previous,
+                search,
+                FIRST_ONE,
             ):
                 return False
         elif (
             value_of(
                 program.conditions,
                 number,
-                values,
+                search.values,
                 current,
-                values,
+                search.values,
                 previous,
-                match,
+                search,
                 FIRST_ONE,
                 FIRST_ONE,
             )
@@ -260,59 +230,46 @@ def leads(
     return True
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def may_end(
-    program: Program,
-    values: Values,
-    graph: Graph,
-    window: Window,
-    match: Match,
-    sets: Sets,
-    node: cython.int,
-) -> cython.bint:
+def may_end(program: Program, search: Search, sets: Sets, node: cython.int) -> cython.bint:
     """Return whether a match of a row may end with a node: NOT at its beginning and at its end."""
-    state: cython.int = graph.nodes[node].state
+    state: cython.int = search.nodes[node].state
     first: cython.longlong = sets.rows[sets.next_row, BEGINS]
-    last: cython.longlong = graph.events[graph.nodes[node].event].row
+    last: cython.longlong = search.events[search.nodes[node].event].row
     return program.states[state].ends and is_free_around(
-        program, values, window, match, sets.first_edge, first, state, last, FIRST_ONE
+        program, search, sets.first_edge, first, state, last, FIRST_ONE
     )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def set_bounds(values: Values, window: Window, sets: Sets) -> cython.void:
+def set_bounds(search: Search, sets: Sets) -> cython.void:
     """Set from which moment to which row NOT is looked for around the matches of a row."""
     end: cython.longlong = sets.rows[sets.next_row, ENDS]
-    window.highest = end
-    window.lowest = -1 if window.within >= 0 else 0
-    if window.slide > 0:
-        start: cython.longlong = window.origin + sets.rows[sets.next_row, WINDOW] * window.slide
-        window.lowest = values.integers[MOMENT, first_at(values, window.first_row, end, start)]
+    search.highest = end
+    search.lowest = -1 if search.within >= 0 else 0
+    if search.slide > 0:
+        start: cython.longlong = search.origin + sets.rows[sets.next_row, WINDOW] * search.slide
+        search.lowest = search.values.integers[
+            MOMENT, first_at(search, search.first_row, end, start)
+        ]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def put_down(graph: Graph, sets: Sets) -> cython.void:
+def put_down(search: Search, sets: Sets) -> cython.void:
     """List the nodes of a row that are on a path."""
     node: cython.int
-    first: cython.int = graph.events[sets.event].node
-    for node in range(first, graph.events[sets.stop - 1].node_end):
+    first: cython.int = search.events[sets.event].node
+    for node in range(first, search.events[sets.stop - 1].node_end):
         if sets.marks[node] == ON_PATH:
             sets.listed[sets.filled, 0] = sets.next_row
-            sets.listed[sets.filled, 1] = graph.events[graph.nodes[node].event].row
-            sets.listed[sets.filled, 2] = graph.nodes[node].state
+            sets.listed[sets.filled, 1] = search.events[search.nodes[node].event].row
+            sets.listed[sets.filled, 2] = search.nodes[node].state
             sets.filled += 1
 
 
 def step_sets(
     program: Program,
-    values: Values,
-    match: Match,
+    search: Search,
     state: cython.int,
     place: cython.int,
     rows: cython.const_longlong[::1],
@@ -329,7 +286,7 @@ def step_sets(
     before: cython.longlong = -1
     aggregate: cython.int = 0
     with cython.nogil:
-        begin_registers(program, match)
+        begin_registers(program, search)
         for update in range(program.states[state].updates, program.states[state].updates_end):
             if (
                 program.updates[update].kind == RegisterKind.USER
@@ -338,10 +295,10 @@ def step_sets(
                 aggregate = program.updates[update].column
         for number in range(rows.shape[0]):
             if rows[number] != before:
-                for register in range(match.numbers.shape[1]):
-                    match.numbers[FIRST_ONE, register] = match.numbers[0, register]
+                for register in range(search.numbers.shape[1]):
+                    search.numbers[FIRST_ONE, register] = search.numbers[0, register]
                 before = rows[number]
-            step_aggregate(program, values, match, aggregate, place, events[number], FIRST_ONE)
+            step_aggregate(program, search, aggregate, place, events[number], FIRST_ONE)
             if program.failed_row >= 0:
                 break
-            found[before] = match.numbers[FIRST_ONE, place]
+            found[before] = search.numbers[FIRST_ONE, place]

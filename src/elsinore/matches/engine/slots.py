@@ -49,17 +49,13 @@ def count_added(arena: Arena, codes: cython.const_int[::1], touched: cython.int[
     return count
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def has_room(arena: Arena, slot: cython.int) -> cython.bint:
     """Return whether the added rows of a key fit behind its rows."""
     return arena.slots[slot].end + arena.slots[slot].added <= arena.slots[slot].limit
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def new_room(arena: Arena, slot: cython.int) -> cython.longlong:
     """Return how many rows of room a key needs elsewhere; 0 if its own room is large enough."""
     kept: cython.longlong = arena.slots[slot].end - arena.slots[slot].first
@@ -101,9 +97,7 @@ def make_room(arena: Arena, touched: cython.const_int[::1]) -> None:
             arena.slots[slot].end = arena.slots[slot].begin + count
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def move_rows(
     arena: Arena, source: cython.longlong, target: cython.longlong, count: cython.longlong
 ) -> cython.void:
@@ -206,9 +200,7 @@ def list_between(
     return count
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def first_from(arena: Arena, slot: cython.int, time: cython.longlong) -> cython.longlong:
     """Return the first row of a key with at least a time, the one behind its last if none."""
     begin: cython.longlong = arena.slots[slot].first

@@ -43,7 +43,16 @@ cdef class Values(Columns):
     cdef public const long long[:, ::1] buckets
     cdef public const long long[:, ::1] listed
 
-cdef class Graph:
+cdef class Search(Registers):
+    cdef public Values values
+    cdef public Worlds worlds
+    cdef public Key[::1] keys
+    cdef public long long within
+    cdef public long long slide
+    cdef public long long origin
+    cdef public int key
+    cdef public long long first_row
+    cdef public long long fresh
     cdef public Event[::1] events
     cdef public int[::1] event_of
     cdef public Node[::1] nodes
@@ -53,58 +62,49 @@ cdef class Graph:
     cdef public int[::1] soonest
     cdef public double[::1] tree_counts
     cdef public int[::1] tree_ends
-    cdef public int uses_trees
-    cdef public int event_count
-    cdef public int node_count
-    cdef public int built
     cdef public int[::1] seen_from
     cdef public int[::1] seen_depth
     cdef public long long[::1] began
     cdef public int[::1] came
     cdef public int[::1] closed
     cdef public long long[::1] since
-
-cdef class Window:
-    cdef public Key[::1] keys
-    cdef public long long within
-    cdef public long long slide
-    cdef public long long origin
-    cdef public long long number
-    cdef public long long first_row
-    cdef public long long fresh
+    cdef public int uses_trees
+    cdef public int event_count
+    cdef public int node_count
+    cdef public int built
+    cdef public long long window_number
     cdef public long long lowest
     cdef public long long highest
-    cdef public int key
+    cdef public long long gap_after
+    cdef public long long gap_last
+    cdef public long long gap_next
+    cdef public long long gap_before
+    cdef public long long gap_final
     cdef public int all_rows
     cdef public int is_new
     cdef public int from_event
     cdef public int begin
     cdef public int begin_end
     cdef public int last
-
-cdef class Match(Registers):
     cdef public Frame[::1] frames
+    cdef public Frame[::1] best
     cdef public int depth
     cdef public int first_edge
     cdef public int is_made
-    cdef public Worlds worlds
-    cdef public Frame[::1] best
     cdef public int best_depth
     cdef public int best_event
     cdef public int is_kept
     cdef public int start
-
-cdef class Output:
     cdef public long long[:, ::1] found
     cdef public double[:, ::1] counted
     cdef public int[:, ::1] paths
     cdef public int count
     cdef public int filled
     cdef public int wants_paths
-    cdef public int status
     cdef public int counts_exactly
+    cdef public int status
     cdef public long long limit
-    cdef public long long guard
+    cdef public long long most
     cdef public long long in_window
     cdef public double too_many
     cdef public long long steps

@@ -18,6 +18,7 @@ from elsinore.structs import empty, struct
 
 IS_COMPILED: bool = cython.compiled
 FOREVER = 2**63 - 1
+NO_INTS = np.zeros(0, np.int32)
 
 
 STATE = struct(
@@ -33,7 +34,7 @@ WAY = struct(i4="negatives negatives_end")
 UPDATE = struct(i4="kind register column is_whole source width")
 AGGREGATE = struct(i8="address python_address", i4="arguments arguments_end place formula")
 INITIAL = struct(f8="value", i4="register")
-ORDER = struct(i4="target place bound tree places is_equality")
+ORDER = struct(i4="target place bound tree places")
 BUCKET = struct(i4="register rows")
 RELATION = struct(
     i4="negative conditions conditions_end is_late bucket limits limits_end reads reads_end "
@@ -103,8 +104,8 @@ class Values(Columns):
     """The attributes of events: [row of the layout, event].
 
     negatives: [pattern, event] the latest moment at which a match of a pattern under NOT began that
-    ended by the event. buckets: see `elsinore.matches.engine.buckets`; listed: see
-    `elsinore.matches.engine.listed`.
+    ended by the event. buckets: see `elsinore.matches.engine.lookups`; listed: see
+    `elsinore.matches.engine.negatives`.
     """
 
     def __init__(
@@ -116,106 +117,103 @@ class Values(Columns):
         self.listed = listed
 
 
-class Graph:
-    """The relevant events of a key and their nodes, in the order of time.
+class Search(Registers):
+    """The search of one program: what it searches, where it is, and what it has returned.
 
-    Nodes of one state are linked to the next later one (`later`); a node is linked to the first
-    node of each state that may follow (`links`, one for each edge of its state). `heads`, `sums`
-    and `soonest` are those of each state's nodes so far, from the end. The graph is built up to
-    event `built`; -1: not yet. `event_of` [row] is the event of a row, -1 if it is not relevant. A
-    node's `until` is the moment at which the next event must follow. `seen_from` and `seen_depth`
-    say from which start, and how late in a match, the search of the longest match came to a node;
-    `began` and `came` in which row a match to a node began last, and which node came before.
-    `closed` is the start for which a node is closed, `since` what early filters know of states.
+    The rows of events are in `values`; `worlds` are their possible times, None if times are
+    certain. `keys` says where the rows of each key are; `key` is searched, matches end at row
+    `fresh` of it or later.
+
+    *The graph* has the relevant events of the key and their nodes, in the order of time. Nodes of
+    one state are linked to the next later one (`later`); a node is linked to the first node of each
+    state that may follow (`links`, one for each edge of its state). `heads`, `sums` and `soonest`
+    are those of each state's nodes so far, from the end. The graph is built up to event `built`;
+    -1: not yet. `event_of` [row] is the event of a row, -1 if it is not relevant. A node's `until`
+    is the moment at which the next event must follow. `seen_from` and `seen_depth` say from which
+    start, and how late in a match, the search of the longest match came to a node; `began` and
+    `came` in which row a match to a node began last, and which node came before. `closed` is the
+    start for which a node is closed, `since` what early filters know of states.
+
+    *The window* has events `from_event` to `last`; matches begin with events `begin` to before
+    `begin_end`. NOT is looked for from moment `lowest` (below 0: it depends on the match) to row
+    `highest`; with `all_rows` among all rows of the key.
+
+    *The gap* in which NOT is looked for is after moment `gap_after` and up to row `gap_last`;
+    `gap_next` is the row of the event after it. Its relations read rows `gap_before` and
+    `gap_final` of the registers.
+
+    *The partial match* has a frame for each event, and its registers in row `depth` + 1. The
+    longest match from an event, the `start`-th one, has the first `best_depth` + 1 frames, as long
+    as they are not `is_kept` in `best`; it ends with event `best_event`.
+
+    *Matches* are written to `found`, `counted` and `paths`, `count` of them so far; `most` may be
+    in one window, `limit` in all. `status` says why the search stopped.
     """
 
-    def __init__(self, states: int) -> None:
+    def __init__(self, states: int, events: int, numbers: int) -> None:
+        """`events` and `numbers` are the registers of the program."""
+        super().__init__(0, events, numbers)
+        self.values: Any = None
+        self.worlds: Any = None  # `possible.Worlds`
+        self.keys = empty(KEY, 0)
+        self.within = self.slide = self.origin = 0
+        self.key = self.first_row = self.fresh = 0
         self.events = empty(EVENT, 0)
-        self.event_of = np.zeros(0, np.int32)
         self.nodes = empty(NODE, 0)
-        self.links = np.zeros(0, np.int32)
+        self.event_of = self.links = self.tree_ends = NO_INTS
+        self.seen_from = self.seen_depth = self.came = self.closed = NO_INTS
         self.heads = np.zeros(states, np.int32)
         self.sums = np.zeros(states)
         self.soonest = np.zeros(states, np.int32)
         self.tree_counts = np.zeros(0)
-        self.tree_ends = np.zeros(0, np.int32)
-        self.uses_trees = 0
-        self.event_count = 0
-        self.node_count = 0
-        self.built = -1
-        self.seen_from = np.zeros(0, np.int32)
-        self.seen_depth = np.zeros(0, np.int32)
         self.began = np.zeros(0, np.int64)
-        self.came = np.zeros(0, np.int32)
-        self.closed = np.zeros(0, np.int32)
         self.since = np.zeros(states, np.int64)
-
-
-class Window:
-    """The window of a key that is searched: its events `from_event` to `last`.
-
-    Matches begin with events `begin` to before `begin_end`, and end at row `fresh` or later. NOT is
-    looked for from moment `lowest` (below 0: it depends on the match) to row `highest`; with
-    `all_rows` among all rows of the key.
-    """
-
-    def __init__(self, keys: Any, within: int, slide: int, origin: int) -> None:
-        self.keys = keys
-        self.within = within
-        self.slide = slide
-        self.origin = origin
-        self.number = 0
-        self.first_row = 0
-        self.fresh = 0
-        self.lowest = 0
-        self.highest = 0
-        self.key = 0
-        self.all_rows = 0
+        self.uses_trees = self.event_count = self.node_count = 0
+        self.built = -1
+        self.window_number = self.lowest = self.highest = self.all_rows = 0
+        self.gap_after = self.gap_last = self.gap_next = self.gap_before = self.gap_final = -1
+        self.from_event = self.begin = self.begin_end = self.last = 0
         self.is_new = 1
-        self.from_event = 0
-        self.begin = 0
-        self.begin_end = 0
-        self.last = 0
-
-
-class Match(Registers):
-    """The partial match that is extended: a frame for each event; registers in row depth + 1.
-
-    `worlds` are the possible times of its events; None if times are certain. The longest match from
-    an event, the `start`-th one, has the first `best_depth` + 1 frames, as long as they are not
-    `is_kept` in `best`; it ends with event `best_event`.
-    """
-
-    def __init__(self, depth: int, events: int, numbers: int) -> None:
-        super().__init__(depth + 1, events, numbers)
-        self.frames = empty(FRAME, depth)
-        self.depth = -1
-        self.first_edge = 0
-        self.is_made = 0
-        self.worlds: Any = None  # `possible.Worlds`
-        self.best = empty(FRAME, depth)
-        self.best_depth = -1
-        self.best_event = -1
-        self.is_kept = 0
-        self.start = 0
-
-
-class Output:
-    """Room for matches, and why the search stopped (`status`)."""
-
-    def __init__(self, events: int, numbers: int, matches: int) -> None:
-        self.found = np.zeros((BOUND + events, matches), np.int64)
-        self.counted = np.zeros((numbers, matches))
-        self.paths = np.zeros((4 * matches, 2), np.int32)
-        self.count = 0
-        self.filled = 0
-        self.wants_paths = 0
+        self.frames = self.best = empty(FRAME, 0)
+        self.depth = self.best_depth = self.best_event = -1
+        self.first_edge = self.is_made = self.is_kept = self.start = 0
+        self.found = np.zeros((BOUND + events, 0), np.int64)
+        self.counted = np.zeros((numbers, 0))
+        self.paths = np.zeros((0, 2), np.int32)
+        self.count = self.filled = self.wants_paths = self.counts_exactly = 0
         self.status = int(Status.DONE)
-        self.counts_exactly = 0
-        self.limit = FOREVER
-        self.guard = FOREVER
-        self.in_window = 0
+        self.limit = self.most = self.pause = self.budget = FOREVER
+        self.in_window = self.steps = 0
         self.too_many = 0.0
-        self.steps = 0
-        self.pause = FOREVER
-        self.budget = FOREVER
+
+    def begin_at(self, values: Values, keys: Any, within: int, slide: int, origin: int) -> None:
+        """Begin with the first of some keys, in windows of WITHIN, SLIDE and ORIGIN."""
+        self.values = values
+        self.keys = keys
+        self.within, self.slide, self.origin = within, slide, origin
+        self.key = self.from_event = self.last = self.all_rows = 0
+        self.window_number = self.begin = self.begin_end = 0
+        self.is_new = 1
+        self.event_count = -1
+        self.depth = -1
+        self.first_edge = self.is_made = 0
+
+    def make_room(self, depth: int) -> None:
+        """Make room for a match of `depth` events; that under way is kept."""
+        for name, rows in (("frames", depth), ("best", depth), ("held", depth + 1)):
+            self._lengthen(name, rows)
+        self._lengthen("numbers", depth + 1)
+        if self.worlds is not None:
+            self.worlds.make_room(depth)
+
+    def _lengthen(self, name: str, rows: int) -> None:
+        before = np.asarray(getattr(self, name))
+        longer = np.zeros((rows, *before.shape[1:]), before.dtype)
+        longer[: len(before)] = before
+        setattr(self, name, longer if before.dtype.names is None else longer.view(np.recarray))
+
+    def widen(self, matches: int) -> None:
+        """Make room for so many matches; those that are there are lost."""
+        self.found = np.zeros((self.found.shape[0], matches), np.int64)
+        self.counted = np.zeros((self.counted.shape[0], matches))
+        self.paths = np.zeros((4 * matches, 2), np.int32)

@@ -1,26 +1,25 @@
-"""Matches of patterns with NOT if times are uncertain, and their confidences.
+"""Confidences of matches with NOT if times are uncertain, computed case by case.
 
-The matches of the pattern without its NOTs are searched first: each is at least as probable as with
-them. Then the confidence of each match is computed with them: by a recurrence if the NOTs are of
-single events (`elsinore.matches.engine.gaps`), else case by case (`elsinore.matches.clauses`).
-
-For the latter, sequences of events that a NOT forbids, *chains*, are searched as matches of its
-pattern, with any confidence. A match exists if one of its runs has no chain in its gaps; the
-probability that one of several runs has none is computed by inclusion and exclusion.
+They are needed if a NOT is of several events, if an event that NOT forbids could lie in several
+gaps of a match, if a match can arise in several ways, and beside sets; else a recurrence suffices
+(`elsinore.matches.engine.confidence`). Sequences of events that a NOT forbids, *chains*, are
+searched as matches of its pattern, with any confidence. A match exists if one of its runs has no
+chain in its gaps; the probability that one of several runs has none is computed by inclusion and
+exclusion (`elsinore.matches.clauses`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elsinore.automata.positions import FREE, NO_WAY, Ways
+from elsinore.automata.positions import Ways
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Doubles, Keys, MatchBatch
-from elsinore.matches.classes import ClassStates
+from elsinore.matches.arrays import Keys, MatchBatch
 from elsinore.matches.clauses import (
     MOST_CASES,
     Chain,
@@ -30,13 +29,13 @@ from elsinore.matches.clauses import (
     TooManyCases,
     chance_of,
 )
-from elsinore.matches.engine.codes import CLASS, TIME
-from elsinore.matches.engine.gaps import TOO_MANY, Gaps, fill_chances
+from elsinore.matches.engine.pattern import all_of
 from elsinore.matches.engine.possible import PossibleTimes
-from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import longest
-from elsinore.matches.template import START, MatchTemplate, WindowSpan
-from elsinore.matches.uncertain import MOST_SUMMED, UncertainSearch, at_most_one
+from elsinore.matches.operands import Operands
+from elsinore.matches.template import START, MatchTemplate
+
+if TYPE_CHECKING:
+    from elsinore.matches.uncertain import UncertainSearch
 
 MOST_CHAINS = 100_000  # possible matches of a pattern under NOT
 MOST_RUNS = 12  # runs of a match, none of which is free whenever another is: 2^12 sums
@@ -46,102 +45,24 @@ Run = frozenset[tuple[int, int]]  # gaps, and negative patterns that may not occ
 Bounds = tuple[tuple[int, int], tuple[int, int]]  # the first and last times of two moments
 
 
-class NegatedSearch(UncertainSearch):
-    """The search of one query with NOT."""
-
-    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
-        plain = replace(
-            template,
-            edges=tuple(replace(edge, ways=FREE, unless=NO_WAY) for edge in template.edges),
-            ends=tuple(replace(end, ways=FREE) for end in template.ends),
-            negatives=(),
-        )
-        super().__init__(plain, layout)
-        self.wants_paths = self.waits = True
-        self._by_cases = CaseConfidences(template, layout)
-        self._forbidden = [ClassStates(n, layout.classes) for n in template.negatives]
-        sets: dict[Ways, int] = {FREE: -1}
-        states = len(template.states)
-        self._ways = np.full((states + 2, states), -1, dtype=np.int32)
-        places = [(edge.source - START, edge.target, edge.ways) for edge in template.edges]
-        places += [(states + 1, end.state, end.ways) for end in template.ends]
-        # whether the recurrence applies
-        self._is_simple = not template.sets and not template.duplicates
-        self._is_simple &= all(map(_is_of_single_events, template.negatives))
-        self._is_simple &= all(len(ways) == 1 for _, _, ways in places)
-        self._patterns: list[list[int]] = []
-        if self._is_simple:
-            for source, target, ways in places:
-                self._ways[source, target] = sets.setdefault(ways, len(sets) - 1)
-            self._patterns = [sorted(*ways) for ways, number in sets.items() if number >= 0]
-
-    def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
-        """Yield the matches that are probable enough whose windows have passed by now, in batches.
-
-        See `elsinore.matches.query.QuerySearch`. Raises InputError if the events that may break a
-        match make too many cases.
-        """
-        possible = self.possible(operands)
-        chances_of = self._by_recurrence(operands, keys, possible)
-        confidence_of = self._by_cases.begin(operands, keys, possible)
-        for piece in super().matches(operands, keys, limit):
-            if self._is_simple:
-                chances = chances_of(piece)
-                for number in np.flatnonzero(chances == TOO_MANY):
-                    chances[number] = confidence_of(piece, int(number))
-            else:
-                chances = np.array([confidence_of(piece, n) for n in range(len(piece))])
-            if self.register >= 0:
-                piece.numbers[:, self.register] = at_most_one(chances)
-            kept = np.flatnonzero((chances > 0.0) & (chances >= self.threshold))
-            if len(kept):
-                yield piece.take(kept)
-
-    def _by_recurrence(
-        self, operands: Operands, keys: Keys, possible: PossibleTimes
-    ) -> Callable[[MatchBatch], Doubles]:
-        """Return a function that computes the confidences of matches by the recurrence."""
-        classes = operands.wholes[CLASS]
-        forbidden = [states.fits(classes) for states in self._forbidden]
-        breaks = np.zeros((len(self._patterns), len(classes)), dtype=np.uint8)
-        for number, patterns in enumerate(self._patterns):
-            breaks[number] = np.any([forbidden[pattern] for pattern in patterns], axis=0)
-        integers = np.ascontiguousarray(operands.wholes)
-        within, slide, origin = self.window
-        window = within, slide, origin  # compiled code takes a plain tuple
-        gaps = Gaps(possible, integers, keys, breaks, self._ways, window)
-        gaps.longest = int((operands.wholes[self.high] - operands.wholes[TIME]).max(initial=0))
-        gaps.budget = MOST_SUMMED
-
-        def chances_of(piece: MatchBatch) -> Doubles:
-            key_of = np.searchsorted(keys.first_row, piece.first, side="right") - 1
-            chances = np.empty(len(piece), dtype=np.float64)
-            gaps.put_matches(piece.paths, longest(keys), int(np.diff(piece.starts).max()))
-            starts, windows = map(np.ascontiguousarray, (piece.starts, piece.window))
-            fill_chances(gaps, starts, windows, key_of, chances)
-            if gaps.summed > gaps.budget:
-                raise self._too_long()
-            return chances
-
-        return chances_of
-
-
-def _is_of_single_events(negative: MatchTemplate) -> bool:
-    return all(edge.source == START for edge in negative.edges)
+def needs_cases(template: MatchTemplate) -> bool:
+    """Return whether the recurrence does not apply to the NOTs of a query."""
+    ways = [edge.ways for edge in template.edges] + [end.ways for end in template.ends]
+    return (
+        bool(template.sets)
+        or template.duplicates
+        or any(edge.source != START for n in template.negatives for edge in n.edges)
+        or any(len(of_gap) > 1 for of_gap in ways)
+    )
 
 
 class CaseConfidences:
     """Computes the confidences of the matches of one query with NOT, case by case."""
 
-    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+    def __init__(self, template: MatchTemplate, searches: Sequence[UncertainSearch]) -> None:
+        """`searches` are those for the chains of each pattern under NOT (`shortened`)."""
         self._template = template
-        self._searches = [
-            UncertainSearch(_shortened(negative, template), layout)
-            for negative in template.negatives
-        ]
-        for search in self._searches:
-            search.wants_paths, search.waits, search.threshold = True, False, 0.0
-            search.window = WindowSpan(template.window.within)  # a chain lies in that of a match
+        self._searches = searches
         names = list(template.sets)
         self._set_of = [
             names.index(s.variable) if s.variable in names else -1 for s in template.states
@@ -242,12 +163,10 @@ class CaseConfidences:
         possible: PossibleTimes,
     ) -> _Chains:
         """Search the possible matches of a pattern under NOT."""
-        every = keys.copy()
-        every.new_row = every.first_row
         chains: dict[Chain, None] = {}
         search = self._searches[negative]
         search.pattern.set_texts(operands)
-        for piece in search.matches(operands, every, MOST_CHAINS + 1):
+        for piece in search.matches(operands, all_of(keys), MOST_CHAINS + 1):
             events = piece.paths[:, 0].tolist()
             edges = piece.starts.tolist()
             chains.update((tuple(events[a:b]), None) for a, b in itertools.pairwise(edges))
@@ -301,7 +220,7 @@ class _Chains:
         return chains
 
 
-def _shortened(negative: MatchTemplate, template: MatchTemplate) -> MatchTemplate:
+def shortened(negative: MatchTemplate, template: MatchTemplate) -> MatchTemplate:
     """Return the template for chains: repeating an event makes none more probable."""
     edges = negative.edges
     if not negative.conditions:

@@ -1,11 +1,14 @@
 """Comparisons made ready for each batch: what lets a program look up events instead of scanning.
 
 - *Orders*: under ANY, the counts of all nodes that fulfil a comparison of neighbours, by a tree
-  (`elsinore.matches.engine.trees`).
-- *Buckets*: the events whose attribute equals one of an earlier event
-  (`elsinore.matches.engine.buckets`).
+  (`elsinore.matches.engine.graph`).
+- *Buckets*: the events whose attribute equals one of an earlier event, as ranges of sorted rows.
+  For each such equality the rows of a batch that may be bound to the later variable are put in
+  order: by key, by value, by row. Row 3 * n of `Values.buckets` has the sorted rows of equality n,
+  the next two the range of each row.
 - *Limits*: comparisons that no later event fulfils once one does not, as `c.time - b.time <= 5
-  minutes` where times rise: no search looks beyond.
+  minutes` where times rise: no search looks beyond. `c.time - a.time <= 5 minutes` bounds what lies
+  between a and c as well: under ANY a search that heeds it does not begin what cannot be completed.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints, Keys
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.codes import Strategy
-from elsinore.matches.engine.implied import implied_limits
+from elsinore.matches.engine.codes import CLASS, Strategy
 from elsinore.matches.operands import NULL_CODE, Operands
+from elsinore.matches.registers import RegisterKind
 from elsinore.operators.conditions.code import Code
 from elsinore.operators.conditions.comparisons import Comparison
 from elsinore.structs import empty, table
@@ -49,7 +52,7 @@ class Lookups:
             if self._may_be_ordered(edge)
             and len(conditions) == 1
             and conditions[0] is not None
-            and conditions[0].operator != Code.NE
+            and conditions[0].operator not in {Code.EQ, Code.NE}
         }
         implied = implied_limits(program, comparisons) if program.strategy == Strategy.ANY else {}
         self._limits: list[tuple[Any, list[tuple[int, Comparison]]]] = []
@@ -103,7 +106,7 @@ class Lookups:
         is_free = bool(np.asarray(self._program.guards)["is_free"][row.guard]) and row.unless < 0
         return is_any and row.source != START and is_free
 
-    def put_orders(self, graph: tb.Graph, operands: Operands) -> Ints:
+    def put_orders(self, search: tb.Search, operands: Operands) -> Ints:
         """Set the orders of the program; return the integers of a batch with rows for them."""
         rows, room = [operands.wholes], 0
         orders: list[tuple[int, ...]] = []
@@ -112,13 +115,12 @@ class Lookups:
             row = len(operands.wholes) + 2 * len(orders)
             rows.append(np.stack([places, bounds]))
             target = int(self._edges[edge].target)
-            is_equality = int(comparison.operator == Code.EQ)
             self._edges[edge].order = len(orders)
-            orders.append((target, row, row + 1, room, size, is_equality))
+            orders.append((target, row, row + 1, room, size))
             room += size + 1
         self._program.orders = table(tb.ORDER, orders)
-        graph.tree_counts = np.zeros(room)
-        graph.tree_ends = np.full(room, NEVER, np.int32)
+        search.tree_counts = np.zeros(room)
+        search.tree_ends = np.full(room, NEVER, np.int32)
         return np.concatenate(rows) if orders else operands.wholes
 
     def put_limits(self, operands: Operands, keys: Keys) -> None:
@@ -181,22 +183,13 @@ def _rises(column: NDArray[Any], keys: Keys) -> bool:
 
 
 def _numbered(operands: Operands, comparison: Comparison) -> tuple[Ints, Ints, int]:
-    """Return each row's place among the values, how many places count for it, and their number.
-
-    For an equality, the one place that counts for it; -1 if there is none.
-    """
+    """Return each row's place among the values, how many places count for it, and their number."""
     later = column_of(operands, comparison.is_whole, comparison.current)
     other, beyond = shifted_other(operands, comparison)
     known = known_of(later)
     compares = known_of(column_of(operands, comparison.is_whole, comparison.other))
     values = np.unique(later[known])
     operator, size = comparison.operator, len(values)
-    if operator == Code.EQ:
-        places = np.searchsorted(values, later)
-        bounds = np.searchsorted(values, other)
-        is_there = compares & (beyond == 0) & (bounds < size)
-        is_there &= values[np.minimum(bounds, size - 1)] == other if size else False
-        return np.where(known, places, -1), np.where(is_there, bounds, -1), size
     side: Any = "left" if operator in {Code.LT, Code.GE} else "right"
     places = np.searchsorted(values, later)
     bounds = np.searchsorted(values, other, side=side)
@@ -204,3 +197,147 @@ def _numbered(operands: Operands, comparison: Comparison) -> tuple[Ints, Ints, i
     if operator in {Code.GT, Code.GE}:
         places, bounds = size - 1 - places, size - bounds
     return np.where(known, places, -1), np.where(compares, bounds, 0), size
+
+
+_CHANGING = {
+    RegisterKind.LATEST,
+    RegisterKind.LEAST,
+    RegisterKind.GREATEST,
+    RegisterKind.LAG,
+}
+
+
+def implied_limits(
+    program: tb.Program, comparisons: Sequence[Comparison | None]
+) -> dict[int, list[int]]:
+    """Return by edge the limits that each match which goes along it must keep later.
+
+    They are limits relative to an event in a register that does not change until then.
+    """
+    edges = np.asarray(program.edges).view(np.recarray)
+    lists = np.asarray(program.conditions.lists)
+    checked = [set(lists[edge.far : edge.far_end].tolist()) for edge in edges]
+    implied: dict[int, list[int]] = {}
+    for number, comparison in enumerate(comparisons):
+        if comparison is None or comparison.register < 0 or not comparison.is_upper_limit:
+            continue
+        keeping = {edge for edge, numbers in enumerate(checked) if number in numbers}
+        if not keeping:
+            continue
+        changing = _changing_states(program, comparison.register)
+        for edge in range(program.first_edges, len(edges)):
+            target = int(edges[edge].target)
+            if edge not in keeping and _must_keep(program, edges, target, keeping, changing):
+                implied.setdefault(edge, []).append(number)
+    return implied
+
+
+def _changing_states(program: tb.Program, register: int) -> set[int]:
+    """Return the states whose events a register holds from then on, whatever it held before."""
+    updates = np.asarray(program.updates).view(np.recarray)
+    states = np.asarray(program.states).view(np.recarray)
+    return {
+        number
+        for number, state in enumerate(states)
+        if any(
+            update.kind in _CHANGING and update.register == register
+            for update in updates[state.updates : state.updates_end]
+        )
+    }
+
+
+def _must_keep(
+    program: tb.Program, edges: np.recarray, state: int, keeping: set[int], changing: set[int]
+) -> bool:
+    """Return whether all ways to complete a match from a state go along one of some edges.
+
+    False if the register changes on one of the ways before.
+    """
+    states = np.asarray(program.states).view(np.recarray)
+    pending, seen = [state], {state}
+    while pending:
+        at = pending.pop()
+        if at in changing or states[at].ends:
+            return False
+        for edge in range(states[at].edges, states[at].edges_end):
+            target = int(edges[edge].target)
+            if edge not in keeping and target not in seen:
+                seen.add(target)
+                pending.append(target)
+    return True
+
+
+ROWS_OF_BUCKET = 3
+
+
+def put_buckets(program: tb.Program, lookups: Lookups, operands: Operands, keys: Keys) -> Ints:
+    """Set the buckets of a program's edges; return `Values.buckets`."""
+    buckets: dict[tuple[Comparison, int], int] = {}
+    pieces: list[Ints] = []
+    for part, target, comparison in lookups.equalities:
+        bucket = comparison, target
+        if bucket not in buckets:
+            buckets[bucket] = len(buckets)
+            pieces.append(_sorted_rows(program, target, comparison, operands, keys))
+        part.bucket = buckets[bucket]
+    program.buckets = table(
+        tb.BUCKET,
+        [
+            (comparison.register, ROWS_OF_BUCKET * number)
+            for (comparison, _), number in buckets.items()
+        ],
+    )
+    return np.concatenate(pieces) if pieces else np.zeros((0, 0), np.int64)
+
+
+def _sorted_rows(
+    program: tb.Program, target: int, comparison: Comparison, operands: Operands, keys: Keys
+) -> Ints:
+    rows = operands.wholes.shape[1]
+    key_of = np.full(rows, -1, np.int64)
+    ranges = zip(keys.first_row.tolist(), keys.end_row.tolist(), strict=True)
+    for number, (first, end) in enumerate(ranges):
+        key_of[first:end] = number
+    column = column_of(operands, comparison.is_whole, comparison.current)
+    other, beyond = shifted_other(operands, comparison)
+    other_column = column_of(operands, comparison.is_whole, comparison.other)
+    is_bound = known_of(column) & (key_of >= 0) & _may_take(program, target, operands)
+    refers = known_of(other_column) & (key_of >= 0) & (beyond == 0)
+    values = np.unique(column[is_bound])
+    codes = _codes(key_of, column, values, is_bound)
+    order = np.argsort(codes[is_bound], kind="stable")
+    sorted_rows = np.flatnonzero(is_bound)[order]
+    sorted_codes = codes[is_bound][order]
+    sought = _codes(key_of, other, values, refers)
+    table = np.zeros((ROWS_OF_BUCKET, rows), np.int64)
+    table[0, : len(sorted_rows)] = sorted_rows
+    table[1, refers] = np.searchsorted(sorted_codes, sought[refers], side="left")
+    table[2, refers] = np.searchsorted(sorted_codes, sought[refers], side="right")
+    return table
+
+
+def _codes(
+    key_of: Ints, column: NDArray[Any], values: NDArray[Any], chosen: NDArray[np.bool_]
+) -> Ints:
+    """Return a number for each key and value; an odd one between if the value does not occur."""
+    codes = np.full(len(column), -1, np.int64)
+    places = np.searchsorted(values, column[chosen])
+    is_there = places < len(values)
+    if len(values):
+        is_there &= values[np.minimum(places, len(values) - 1)] == column[chosen]
+    codes[chosen] = 2 * (key_of[chosen] * (len(values) + 1) + places) + ~is_there
+    return codes
+
+
+def _may_take(program: tb.Program, target: int, operands: Operands) -> NDArray[np.bool_]:
+    """Return which rows are of a class that a state takes, or a NOT (-1 - its number)."""
+    classes = operands.wholes[CLASS]
+    if target < 0:
+        forbids = np.append(np.asarray(program.forbids)[-1 - target], 0)
+        return np.asarray(forbids[np.where(classes < 0, -1, classes)] != 0)
+    states = np.asarray(program.class_states)
+    spans = np.asarray(program.classes)
+    takes = np.zeros(len(spans) + 1, np.bool_)
+    for number, (begin, end) in enumerate(spans.tolist()):
+        takes[number] = target in states[begin:end]
+    return takes[np.where(classes < 0, len(spans), classes)]
