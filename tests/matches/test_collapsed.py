@@ -43,6 +43,15 @@ FARTHER = ("b[i].v > b[1].v", "b[i].v > MAX(b[1..i-1].v)", "COUNT(b[]) >= 2", "b
 ANCHORED = ("a.v <= b.v", "b.n + a.n > 2")
 
 
+def _aggregates(found: Sequence[int], events: Sequence[Happening]) -> list[float | None]:
+    """Return COUNT(*), SUM(v) and MAX(n) of some events; the last two null without values."""
+    known = {
+        name: [value for n in found if (value := events[n].attributes[name]) is not None]
+        for name in ("v", "n")
+    }
+    return [len(found), sum(known["v"]) if known["v"] else None, max(known["n"], default=None)]
+
+
 def conditions_of(drawn: Drawn, pattern: str) -> list[str]:
     """Draw conditions that go with a pattern."""
     repeated = any(f"{mark} b" in pattern for mark in "+*}") or "))+" in pattern
@@ -63,7 +72,10 @@ def test_expanding_the_rows_gives_the_matches(drawn: Drawn) -> None:
     conditions = conditions_of(drawn, pattern)
     names = PATTERNS[pattern]
     lists = ", ".join(f"{name}[].g AS {name}list" for name in names)
-    counts = ", ".join(f"COUNT({name}[]) AS {name}count" for name in names)
+    counts = ", ".join(
+        f"COUNT({name}[]) AS {name}1, SUM({name}[].v) AS {name}2, MAX({name}[].n) AS {name}3"
+        for name in names
+    )
     where = " AND ".join(["1 < 2", *(f"({condition})" for condition in conditions)])
     body = f"PATTERN {pattern} WHERE {where}"
     saves, cuts = drawn.whether(), drawn.cuts(len(events), 2)
@@ -76,7 +88,8 @@ def test_expanding_the_rows_gives_the_matches(drawn: Drawn) -> None:
     for (_, bounds, values), times in rows.items():
         assert times == 1
         row = {name: tuple(map(int, found)) for name, found in zip(names, values, strict=False)}
-        assert tuple(map(len, row.values())) == values[len(names) :]
+        aggregates = [part for found in row.values() for part in _aggregates(found, events)]
+        assert list(values[len(names) :]) == aggregates
         assert sets.setdefault((bounds, _beginning(row)), row) is row
     bound = defaultdict(set)
     for bounds, steps in expected:
@@ -215,6 +228,16 @@ def test_aggregates_of_the_user_are_over_the_sets() -> None:
     query = "RETURN SPREAD(b[].v) AS s, MIDDLE(b[].v) AS m PATTERN SEQ(A a, B+ b) COLLAPSED;"
     (found,) = Workload.parse(query, aggregates=USERS).run(rows).values()
     assert found.to_pylist() == [{"s": 5.0, "m": 7.0}] * 2
+
+
+@pytest.mark.parametrize("where", ["", "WHERE b[i].v > a.v"])
+def test_sums_of_doubles_are_over_the_sets(where: str) -> None:
+    rows = [
+        {"time": n, "type": "AABBB"[n], "v": v} for n, v in enumerate([0.5, 1.5, 4.5, 9.0, 7.25])
+    ]
+    query = f"RETURN SUM(b[].v) AS s, MIN(b[].v) AS m PATTERN SEQ(A a, B+ b) {where} COLLAPSED;"
+    (sums,) = Workload.parse(query).run(rows).values()
+    assert sums.to_pylist() == [{"s": 20.75, "m": 4.5}] * 2
 
 
 @pytest.mark.parametrize(

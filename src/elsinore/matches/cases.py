@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,10 +31,8 @@ from elsinore.matches.clauses import (
 from elsinore.matches.engine.pattern import all_of
 from elsinore.matches.engine.possible import PossibleTimes
 from elsinore.matches.operands import Operands
+from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import START, MatchTemplate
-
-if TYPE_CHECKING:
-    from elsinore.matches.uncertain import UncertainSearch
 
 MOST_CHAINS = 100_000  # possible matches of a pattern under NOT
 MOST_RUNS = 12  # runs of a match, none of which is free whenever another is: 2^12 sums
@@ -59,7 +56,7 @@ def needs_cases(template: MatchTemplate) -> bool:
 class CaseConfidences:
     """Computes the confidences of the matches of one query with NOT, case by case."""
 
-    def __init__(self, template: MatchTemplate, searches: Sequence[UncertainSearch]) -> None:
+    def __init__(self, template: MatchTemplate, searches: Sequence[QuerySearch]) -> None:
         """`searches` are those for the chains of each pattern under NOT (`shortened`)."""
         self._template = template
         self._searches = searches

@@ -16,25 +16,25 @@ events of the matches that begin with its first event, and these matches are sea
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch
+from elsinore.matches.arrays import Bools, Doubles, Ints, Keys, MatchBatch, Shorts
 from elsinore.matches.collapsed_ranges import RangeSets, StateEvents, range_sets
 from elsinore.matches.collapsible import known_conditions, needs_paths
 from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, WINDOW
 from elsinore.matches.engine.pattern import PatternSearch, RowSets, due_windows, values_alone
-from elsinore.matches.engine.sets import step_sets
+from elsinore.matches.engine.sets import fill_registers
 from elsinore.matches.engine.windows import WINDOW_COLUMNS
-from elsinore.matches.operands import NULL_CODE, Layout, Operands
+from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, LISTED, QuerySearch
-from elsinore.matches.registers import Register, RegisterKind, register_places
+from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
 
 ROWS = 1 << 15  # rows returned at a time
 LISTED_EVENTS = 1 << 20  # events in the windows of rows whose sets are listed at a time
+NO_PATHS: Shorts = np.zeros((0, 2), np.int32)
 Listed = tuple[Ints, Ints, Ints]  # row, event and state of the events of sets, row by row
 
 
@@ -46,14 +46,12 @@ class CollapsedSearch:
     ) -> None:
         self.template = template
         self.pattern = pattern or PatternSearch(template, layout)
-        self._layout = layout
         self._needs_paths = needs_paths(template)
         variables = [state.variable for state in template.states]
         self.variables = np.array([variables.index(name) for name in variables], np.int64)
         self._is_simple = len(set(variables)) == len(variables)  # a state for each variable
         listed = [column for column in template.columns if column.kind in LISTED]
         self._lists = self._needs_paths or bool(listed)
-        self._mixes = any(len(column.variables) > 1 for column in listed)
 
     def matches(
         self,
@@ -96,7 +94,7 @@ class CollapsedSearch:
             triples = np.concatenate(
                 [sets.listed(begun, known_conditions(self.template, s), s) for s in states]
             )
-            of_rows, events, of_states = (np.ascontiguousarray(triples[:, n]) for n in range(3))
+            of_rows, events, of_states = triples.T
             kept, numbers = np.unique(of_rows, return_inverse=True)
             if len(kept):
                 listed = self._each_once(numbers, events, of_states)
@@ -107,13 +105,27 @@ class CollapsedSearch:
         direct = {RegisterKind.FIRST, RegisterKind.LATEST}
         if self._is_simple:
             direct.add(RegisterKind.COUNT)
-        if self._lists or any(r.kind not in direct for r in self.template.registers):
-            return self.row_batch(sets.rows, self._each_once(*sets.listed()), operands, sets)
-        return self.row_batch(sets.rows, None, operands, sets)
+        registers = self.template.registers
+        if self._lists or any(register.kind not in direct for register in registers):
+            return self.row_batch(sets.rows, self._each_once(*sets.listed()), operands)
+        events, numbers = self._empty_registers(len(sets))
+        for register, place in zip(registers, register_places(registers), strict=True):
+            states = [
+                n for n, s in enumerate(self.template.states) if s.variable in register.variables
+            ]
+            if register.kind is RegisterKind.FIRST:
+                events[:, place] = sets.first(states)
+            elif register.kind is RegisterKind.LATEST:
+                events[:, place] = sets.latest(states)
+            else:
+                numbers[:, place] = sets.size(states)
+        last = sets.latest(range(len(self.template.states)))
+        starts = np.zeros(len(sets) + 1, np.int64)
+        return _batch(sets.rows, last, events, numbers, starts, NO_PATHS)
 
     def _each_once(self, rows: Ints, events: Ints, states: Ints) -> Listed:
         """Return listed events by row and time, each event once for a variable."""
-        if self._is_simple and not self._mixes:
+        if self._is_simple and self._needs_paths:  # they are listed so
             return rows, events, states
         variable = self.variables[states]
         order = np.lexsort((variable, events, rows))
@@ -122,109 +134,32 @@ class CollapsedSearch:
         again[1:] = (np.diff(rows) == 0) & (np.diff(events) == 0) & (np.diff(variable) == 0)
         return rows[~again], events[~again], states[~again]
 
-    # --- registers
+    def _empty_registers(self, rows: int) -> tuple[Ints, Doubles]:
+        """Return room for the registers of rows: [row, register]."""
+        events = np.full((rows, self.pattern.event_registers), -1, np.int64)
+        return events, np.zeros((rows, self.pattern.number_registers))
 
-    def row_batch(
-        self,
-        rows: Ints,
-        listed: Listed | None,
-        operands: Operands,
-        sets: RangeSets | None = None,
-    ) -> MatchBatch:
-        """Return rows with their registers, and the events of their sets as paths."""
-        count = len(rows)
-        events = np.full((count, self.pattern.event_registers), -1, dtype=np.int64)
-        numbers: Doubles = np.zeros((count, self.pattern.number_registers))
-        registers = self.template.registers
-        for register, place in zip(registers, register_places(registers), strict=True):
-            states = self._states_of(register.variables)
-            if sets is not None and register.kind is RegisterKind.FIRST:
-                column: Any = sets.first(states)
-            elif sets is not None and register.kind is RegisterKind.LATEST:
-                column = sets.latest(states)
-            elif sets is not None and register.kind is RegisterKind.COUNT and self._is_simple:
-                column = sets.size(states)
-            else:
-                assert listed is not None
-                column = self._register(register, place, states, listed, count, operands)
-            (events if register.kind.holds_event else numbers)[:, place] = column
-        starts = np.zeros(count + 1, dtype=np.int64)
-        paths = np.zeros((0, 2), dtype=np.int32)
-        if sets is not None:
-            last = sets.latest(range(len(self.template.states)))
-        if listed is not None:
-            of_rows, of_events, of_states = listed
-            starts[1:] = np.cumsum(np.bincount(of_rows, minlength=count))
-            paths = np.stack([of_events, of_states], axis=1).astype(np.int32)
-            if sets is None:
-                last = np.maximum.reduceat(of_events, starts[:-1])
-        return MatchBatch(rows[:, BEGINS], last, rows[:, WINDOW], events, numbers, starts, paths)
-
-    def _states_of(self, variables: tuple[str, ...]) -> list[int]:
-        return [n for n, s in enumerate(self.template.states) if s.variable in variables]
-
-    def _register(
-        self,
-        register: Register,
-        place: int,
-        states: list[int],
-        listed: Listed,
-        count: int,
-        operands: Operands,
-    ) -> Any:
-        """Return an aggregate of each row's set, as a register has it."""
-        is_read = np.isin(listed[2], states)
-        rows, events = listed[0][is_read], listed[1][is_read]
-        if register.kind is RegisterKind.COUNT:
-            return np.bincount(rows, minlength=count)
-        if register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}:
-            is_first = register.kind is RegisterKind.FIRST
-            of_rows = np.full(count, EVER if is_first else -1)
-            (np.minimum if is_first else np.maximum).at(of_rows, rows, events)
-            return np.where(of_rows == EVER, -1, of_rows)
-        if register.aggregate is not None:
-            results = np.full(count, register.aggregate.empty)
-            return self._stepped(place, states, rows, events, results, operands)
-        name = register.attribute or ""
-        if register.kind in {RegisterKind.SUM, RegisterKind.SUM_HIGH}:
-            row = self._layout.half(name, is_high=register.kind is RegisterKind.SUM_HIGH)
-            values: Any = operands.doubles[row][events]
-            known = ~np.isnan(values)
-            total = np.bincount(rows[known], weights=values[known], minlength=count)
-            return np.where(np.bincount(rows[known], minlength=count) > 0, total, np.nan)
-        is_whole, row = self._layout.comparable(name)
-        values = (operands.wholes if is_whole else operands.doubles)[row][events]
-        known = values != NULL_CODE if is_whole else ~np.isnan(values)
-        rows, events, values = rows[known], events[known], values[known]
-        if register.kind is RegisterKind.PRESENT:
-            return np.bincount(rows, minlength=count)
-        # by row, then by value, then by time: the first of each row is the one
-        ranked = np.unique(values, return_inverse=True)[1]
-        if register.kind is RegisterKind.GREATEST:
-            ranked = -ranked
-        order = np.lexsort((events, ranked, rows))
-        present, at = np.unique(rows[order], return_index=True)
-        of_rows = np.full(count, -1, dtype=np.int64)
-        of_rows[present] = events[order][at]
-        return of_rows
-
-    def _stepped(
-        self,
-        place: int,
-        states: list[int],
-        rows: Ints,
-        events: Ints,
-        results: Doubles,
-        operands: Operands,
-    ) -> Doubles:
-        """Return a user's aggregate of each row's set, its events in the order of time."""
-        order = np.lexsort((events, rows))
+    def row_batch(self, rows: Ints, listed: Listed, operands: Operands) -> MatchBatch:
+        """Return rows with the events of their sets as paths, and the registers of these."""
+        of_rows, of_events, of_states = map(np.ascontiguousarray, listed)
+        events, numbers = self._empty_registers(len(rows))
         pattern = self.pattern
         pattern.search.values = values_alone(operands.doubles, operands.wholes)
-        ordered = rows[order], events[order]
-        step_sets(pattern.program, pattern.search, states[0], place, *ordered, results)
+        fill_registers(
+            pattern.program, pattern.search, of_rows, of_events, of_states, events, numbers
+        )
         pattern.check_failure()
-        return results
+        starts = np.append(0, np.cumsum(np.bincount(of_rows, minlength=len(rows))))
+        paths = np.stack([of_events, of_states], axis=1).astype(np.int32)
+        last = np.maximum.reduceat(of_events, starts[:-1])
+        return _batch(rows, last, events, numbers, starts, paths)
+
+
+def _batch(
+    rows: Ints, last: Ints, events: Ints, numbers: Doubles, starts: Ints, paths: Shorts
+) -> MatchBatch:
+    """Return rows in collapsed form as matches, with their last events and registers."""
+    return MatchBatch(rows[:, BEGINS], last, rows[:, WINDOW], events, numbers, starts, paths)
 
 
 class CollectedSearch:

@@ -267,7 +267,7 @@ class _Resolved:
     def __init__(
         self, owner: Conditions, predicate: Expression, before: str | None, later: str | None
     ) -> None:
-        self._variableser = owner
+        self._owner = owner
         self._predicate = predicate
         self._before = before
         self._later = later
@@ -291,13 +291,13 @@ class _Resolved:
         match node:
             case Attribute():
                 return slot_attribute(self._slot(node))
-            case Call(name) if self._variableser.is_aggregate(name):
+            case Call(name) if self._owner.is_aggregate(name):
                 return self._aggregate(node)
             case _:
                 return ex.with_children(node, tuple(map(self._resolve, ex.children(node))))
 
     def _slot(self, leaf: Attribute) -> Slot:
-        owner, later, name = self._variableser, self._later, leaf.name
+        owner, later, name = self._owner, self._later, leaf.name
         variables = owner.variables(leaf.variable)
         number = owner.registers.number
         match leaf.reference:
@@ -343,7 +343,7 @@ class _Resolved:
                 return self._before_slot(register, variables, name)
 
     def _before_slot(self, register: int, variables: tuple[str, ...], name: str | None) -> Slot:
-        if self._later is None or not self._variableser.is_earlier(variables, self._later):
+        if self._later is None or not self._owner.is_earlier(variables, self._later):
             raise _DoesNotApplyError
         self._bound.add(register)
         return Slot(Moment.BEFORE, register, name)
@@ -357,17 +357,17 @@ class _Resolved:
 
     def _aggregate(self, call: Call) -> Expression:
         leaf = ex.attributes(call)[0]  # all of them are of one variable (`over`)
-        variables = self._variableser.variables(leaf.variable)
+        variables = self._owner.variables(leaf.variable)
         if leaf.reference is Reference.ALL:
             moment = Moment.FINAL
-            if call.name not in ex.COUNTS and not self._variableser.always_binds(variables):
-                self._finally.add(self._variableser.registers.number(RegisterKind.FIRST, variables))
+            if call.name not in ex.COUNTS and not self._owner.always_binds(variables):
+                self._finally.add(self._owner.registers.number(RegisterKind.FIRST, variables))
         else:  # EARLIER, RECENT: it is about events that have one of these
             if self._later not in variables:
                 raise _DoesNotApplyError
             moment = Moment.BEFORE
             if leaf.nearest > 1:
-                self._bound.add(self._variableser.registers.back(leaf.nearest, variables))
+                self._bound.add(self._owner.registers.back(leaf.nearest, variables))
             else:
-                self._bound.add(self._variableser.registers.number(RegisterKind.FIRST, variables))
-        return aggregate_of(self._variableser.registers, call, variables, moment)
+                self._bound.add(self._owner.registers.number(RegisterKind.FIRST, variables))
+        return aggregate_of(self._owner.registers, call, variables, moment)

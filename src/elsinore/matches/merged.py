@@ -25,6 +25,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Program as Code
 from elsinore.operators.conditions.comparisons import Comparison
 from elsinore.operators.conditions.tables import Conditions
+from elsinore.plan.merged import coarsest_division
 from elsinore.structs import table
 
 MOST_ENTRIES = 1 << 16
@@ -264,21 +265,19 @@ def _kinds(
     queries: Sequence[MergedQuery], follows: dict[Place, list[tuple[int, int]]]
 ) -> dict[Place, int]:
     """Return numbers of the states that matches continue from, the same for equal states."""
-    marks: dict[Place, Hashable] = {place: queries[place[0]].layout for place in follows}
-    count = 0
-    while True:
-        numbers = {mark: number for number, mark in enumerate(dict.fromkeys(marks.values()))}
-        kinds = {place: numbers[mark] for place, mark in marks.items()}
-        if len(numbers) == count:
-            return kinds
-        count = len(numbers)
-        for (number, state), steps in follows.items():
-            query = queries[number]
-            kinds_of_state = [
-                (event, kinds.get((number, to)), query.taken[to], query.pairs[state, to])
-                for event, to in steps
-            ]
-            marks[number, state] = kinds[number, state], tuple(kinds_of_state)
+    places = list(follows)
+    number_of = {place: number for number, place in enumerate(places)}
+
+    def surroundings(kinds: Sequence[int], at: int) -> Hashable:
+        number, state = places[at]
+        query = queries[number]
+        return tuple(
+            (event, kinds[number_of.get((number, to), -1)], query.taken[to], query.pairs[state, to])
+            for event, to in follows[number, state]
+        )
+
+    layouts = (queries[number].layout for number, _ in places)
+    return dict(zip(places, coarsest_division(layouts, surroundings), strict=True))
 
 
 def _slots(

@@ -40,7 +40,7 @@ def is_match(program: Program, search: Search) -> cython.bint:
         program.conditions, begin, end, search.values, last, search.values, -1, search, step, final
     ):
         return False
-    for step in range(search.depth + 1 if program.has_late or program.has_late_relations else 0):
+    for step in range(search.depth + 1 if program.has_late else 0):
         edge = search.frames[step].edge
         row: cython.longlong = search.frames[step].row
         previous: cython.longlong = search.frames[step - 1].row if step > 0 else -1

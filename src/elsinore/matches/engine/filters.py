@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.registers import select
+from elsinore.matches.engine.registers import copy_registers, select
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.operators.conditions.machine import value_of
 
@@ -74,16 +74,6 @@ def take_in(program: Program, search: Search, node: cython.int) -> cython.void:
     row: cython.longlong = search.events[search.nodes[node].event].row
     select(program, search, search.nodes[node].state, row, WITH_ONE)
     copy_registers(search, WITH_ONE, TAKEN)
-
-
-@cython.nogil
-def copy_registers(search: Search, source: cython.int, target: cython.int) -> cython.void:
-    """Copy a row of the registers."""
-    register: cython.Py_ssize_t
-    for register in range(search.held.shape[1]):
-        search.held[target, register] = search.held[source, register]
-    for register in range(search.numbers.shape[1]):
-        search.numbers[target, register] = search.numbers[source, register]
 
 
 @cython.nogil

@@ -191,8 +191,7 @@ def _numbers(template: MatchTemplate) -> dict[str, int]:
         "strategy": STRATEGIES[template.strategy],
         "is_deferred": int(template.waits),
         "decides_early": int(template.decides_early),
-        "has_late": int(any(edge.late for edge in template.edges)),
-        "has_late_relations": int(_has_late_relations(template)),
+        "has_late": int(_has_late(template)),
         "has_duplicates": int(template.duplicates and selection == codes.Selection.ALL),
         "selection": selection,
         "suppress": -1 if suppress is None or template.is_negative else suppress.within,
@@ -252,13 +251,11 @@ def _is_near(template: MatchTemplate, near: Sequence[bool]) -> bool:
     )
 
 
-def _has_late_relations(template: MatchTemplate) -> bool:
-    """Return whether NOTs between two events are checked when the match is complete."""
+def _has_late(template: MatchTemplate) -> bool:
+    """Return whether something about single events is checked when the match is complete."""
     return any(
-        relation.is_late
+        edge.late or (edge.source != START and any(relation.is_late for relation in edge.relations))
         for edge in template.edges
-        if edge.source != START
-        for relation in edge.relations
     )
 
 
@@ -268,8 +265,7 @@ def _has_leaves(template: MatchTemplate) -> bool:
         template.strategy is Strategy.ANY
         and not template.final
         and not template.decides_early
-        and not any(edge.late for edge in template.edges)
-        and not _has_late_relations(template)
+        and not _has_late(template)
         and all(edge.ways == FREE for edge in template.edges if edge.source == START)
         and all(
             register.aggregate is None and not register.position for register in template.registers

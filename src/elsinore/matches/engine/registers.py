@@ -40,16 +40,22 @@ def begin_registers(program: Program, search: Search) -> cython.void:
 
 
 @cython.nogil
+def copy_registers(search: Search, source: cython.int, target: cython.int) -> cython.void:
+    """Copy a row of the registers."""
+    register: cython.Py_ssize_t
+    for register in range(search.held.shape[1]):
+        search.held[target, register] = search.held[source, register]
+    for register in range(search.numbers.shape[1]):
+        search.numbers[target, register] = search.numbers[source, register]
+
+
+@cython.nogil
 def select(
     program: Program, search: Search, state: cython.int, row: cython.longlong, step: cython.int
 ) -> cython.void:
     """Set row `step` of the registers: those of the row before, and an event in a state."""
-    register: cython.Py_ssize_t
     update: cython.int
-    for register in range(search.held.shape[1]):
-        search.held[step, register] = search.held[step - 1, register]
-    for register in range(search.numbers.shape[1]):
-        search.numbers[step, register] = search.numbers[step - 1, register]
+    copy_registers(search, step - 1, step)
     for update in range(program.states[state].updates, program.states[state].updates_end):
         kind: cython.int = program.updates[update].kind
         place: cython.int = program.updates[update].register

@@ -22,10 +22,9 @@ from elsinore.matches.engine.followers import (
     may_follow,
 )
 from elsinore.matches.engine.graph import gather
-from elsinore.matches.engine.registers import begin_registers, step_aggregate
+from elsinore.matches.engine.registers import begin_registers, copy_registers, select
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.engine.windows import first_at
-from elsinore.matches.registers import RegisterKind
 from elsinore.operators.conditions.machine import comparison_holds, value_of
 
 REACHED = cython.declare(cython.uchar, 1)  # marks of nodes
@@ -267,38 +266,36 @@ def put_down(search: Search, sets: Sets) -> cython.void:
             sets.filled += 1
 
 
-def step_sets(
+def fill_registers(
     program: Program,
     search: Search,
-    state: cython.int,
-    place: cython.int,
     rows: cython.const_longlong[::1],
     events: cython.const_longlong[::1],
-    found: cython.double[::1],
+    states: cython.const_longlong[::1],
+    events_of: cython.longlong[:, ::1],
+    numbers_of: cython.double[:, ::1],
 ) -> None:
-    """Fill `found` [row] with an aggregate of the user's over the events of each row.
+    """Fill the registers of rows from their sets: those of a match that selects all of the events.
 
-    It is at a place of the registers, and stepped in a state. The events of a row stand together.
+    `rows`, `events` and `states` are ordered by row, then by time; `events_of` and `numbers_of` are
+    [row, register].
     """
-    update: cython.int
     number: cython.Py_ssize_t
     register: cython.Py_ssize_t
-    before: cython.longlong = -1
-    aggregate: cython.int = 0
+    count: cython.Py_ssize_t = rows.shape[0]
     with cython.nogil:
         begin_registers(program, search)
-        for update in range(program.states[state].updates, program.states[state].updates_end):
-            if (
-                program.updates[update].kind == RegisterKind.USER
-                and program.updates[update].register == place
-            ):
-                aggregate = program.updates[update].column
-        for number in range(rows.shape[0]):
-            if rows[number] != before:
-                for register in range(search.numbers.shape[1]):
-                    search.numbers[FIRST_ONE, register] = search.numbers[0, register]
-                before = rows[number]
-            step_aggregate(program, search, aggregate, place, events[number], FIRST_ONE)
+        for number in range(count):
+            row: cython.longlong = rows[number]
+            if number == 0 or rows[number - 1] != row:
+                copy_registers(search, 0, FIRST_ONE)
+            state: cython.int = cython.cast(cython.int, states[number])
+            select(program, search, state, events[number], FIRST_ONE + 1)
             if program.failed_row >= 0:
                 break
-            found[before] = search.numbers[FIRST_ONE, place]
+            copy_registers(search, FIRST_ONE + 1, FIRST_ONE)
+            if number + 1 == count or rows[number + 1] != row:
+                for register in range(search.held.shape[1]):
+                    events_of[row, register] = search.held[FIRST_ONE, register]
+                for register in range(search.numbers.shape[1]):
+                    numbers_of[row, register] = search.numbers[FIRST_ONE, register]

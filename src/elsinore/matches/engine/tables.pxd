@@ -31,7 +31,6 @@ cdef class Program:
     cdef public int is_near
     cdef public int is_uncertain
     cdef public int has_late
-    cdef public int has_late_relations
     cdef public int has_duplicates
     cdef public int has_filters
     cdef public double many

@@ -92,7 +92,6 @@ class Program:
         self.is_near = facts["is_near"]
         self.is_uncertain = facts["is_uncertain"]
         self.has_late = facts["has_late"]
-        self.has_late_relations = facts["has_late_relations"]
         self.has_duplicates = facts["has_duplicates"]
         self.has_filters = facts["has_filters"]
         self.many = 0.0
