@@ -16,8 +16,9 @@ declared in a `.pxd`, and imported by `from cython.cimports...`. Both are derive
 `@cython.nogil` alone marks a C function that neither needs Python nor raises: it stands for
 `@cython.cfunc`, `@cython.exceptval(check=False)` and `@cython.nogil`.
 
-A `.pxd` beside a module declares the rest: the fields of classes. Copies have the lines of their
-sources, so that errors and tracebacks name the right ones.
+Functions with `@cython.inline` that other modules import are part of the declarations: C puts them
+in where they are called. A `.pxd` beside a module declares the rest: the fields of classes. Copies
+have the lines of their sources, so that errors and tracebacks name the right ones.
 """
 
 from __future__ import annotations
@@ -83,11 +84,6 @@ class Module:
         """The functions that compiled modules import and whose calls C replaces by their bodies."""
         functions = (s for s in self.statements if _is_quick(s) and s.name in self.exported)
         return [s for s in functions if "cython.inline" in _decorators(s)]
-
-    def lines_of(self, function: ast.FunctionDef) -> tuple[int, int]:
-        """Return where a function begins, with its decorators, and ends."""
-        first = min(decorator.lineno for decorator in function.decorator_list)
-        return first - 1, function.end_lineno or function.lineno
 
     @property
     def imports(self) -> list[ast.ImportFrom]:
@@ -166,7 +162,7 @@ def _with_c_imports(module: Module, modules: dict[str, Module]) -> str:
             assert lines[first - 2 : first] == ["", ""], f"{module.path}:{first + 1}"
             lines[first - 2 : first] = MEANT_BY_QUICK
     for function in module.inlined:
-        begin, end = module.lines_of(function)
+        begin, end = function.decorator_list[0].lineno - 1, function.end_lineno or function.lineno
         lines[begin - 2 : end] = [""] * (end - begin + 2)
     for statement in module.imports:
         source, end = statement.module or "", statement.end_lineno or statement.lineno

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from elsinore.trends.engine.sharing.optimizer import (
-    cell_price,
-    choose,
-    cost_of_plan,
-    value_price,
-)
+from elsinore.trends.engine.sharing.optimizer import benefit, cell_price, price, value_price
 
 Doubles = NDArray[np.float64]
 
@@ -24,6 +19,21 @@ def prices(cells: Sequence[int]) -> tuple[Doubles, Doubles]:
     """Return the prices of an event and of a snapshot's values, for each query's cells."""
     separate = np.array([cell_price(count) for count in cells])
     return separate, np.array([value_price(count) for count in cells])
+
+
+def cost_of_plan(
+    events: float, separate: Doubles, values: Doubles, chosen: NDArray[np.uint8]
+) -> float:
+    """Return the cost of a burst of `events` if the `chosen` cohorts share it."""
+    shares = np.asarray(chosen, np.bool_)
+    sharing, values_in = int(shares.sum()), float(values[shares].sum())
+    return price(events, 1.0, sharing, values_in, len(shares) - sharing, separate[~shares].sum())
+
+
+def choose(events: float, separate: Doubles, values: Doubles) -> tuple[NDArray[np.uint8], float]:
+    """Return which cohorts share a burst, and what that saves."""
+    chosen = np.zeros(len(separate), np.uint8)
+    return chosen, benefit(events, 1.0, separate, values, chosen, 0, len(separate))
 
 
 def plans(queries: int) -> list[tuple[int, ...]]:

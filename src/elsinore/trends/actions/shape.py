@@ -200,7 +200,7 @@ class ActionShape:
             ):
                 for n in range(len(signatures)):
                     places += [of(number, n) + row for row in (0, *rows)]
-        ones = [kind.open for kind in layout.kinds]
+        ones = [kind.cell for kind in layout.kinds]
         ones += [layout.cell_of(number, 0) + row for number, row in enumerate(self.own_row) if row]
         return Places(ints(numbers), ints(extremes), ints(ones))
 

@@ -58,19 +58,16 @@ class Block:
         return self.snapshots or len(self.nodes) * self.overlap
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindLayout:
-    """The cells and extremes of a kind of window: from the first ones to before the last ones."""
+class KindLayout(NamedTuple):
+    """The cells and extremes of a kind of window: from the first ones to before the last ones.
+
+    The first cells are 1 while a window is open.
+    """
 
     cell: int
     last_cell: int
     extreme: int
     last_extreme: int
-
-    @property
-    def open(self) -> int:
-        """The cells that are 1 while a window is open."""
-        return self.cell
 
 
 class ComparedSet(NamedTuple):
@@ -139,11 +136,7 @@ class Layout:
                 self.blocks.append(block)
                 cell += block.width * block.sums
                 extreme += block.width * block.extremes
-            self.kinds.append(
-                KindLayout(
-                    cell=first_cell, last_cell=cell, extreme=first_extreme, last_extreme=extreme
-                )
-            )
+            self.kinds.append(KindLayout(first_cell, cell, first_extreme, extreme))
         self.cells, self.extremes = cell, extreme
         for number, one in compared.items():
             self._add_reader_blocks(number, one, updates)

@@ -87,15 +87,7 @@ def times(number: Number, factor: cython.double) -> Number:
     >>> tuple(times(Number(2.0**500, 0.0), 2.0**1000)) == (2.0**476, 2.0)
     True
     """
-    if number.mantissa == 0.0:
-        return Number(0.0, 0.0)
-    if not fabs(factor) < INFINITY:
-        return Number(factor if number.mantissa > 0.0 else -factor, BEYOND)
-    power: cython.double = number.power
-    while fabs(factor) >= GREAT:
-        factor *= DOWN
-        power += 1.0
-    return normal(number.mantissa * factor, power)
+    return product(number, normal(factor, 0.0))
 
 
 @cython.nogil

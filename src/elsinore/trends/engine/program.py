@@ -178,16 +178,9 @@ class ProgramBuilder:
             overlap = self.layout.blocks[block].overlap
             for first, end in side_by_side([place for _, place in places]):
                 rows["resets"].append((block, first * overlap, (end - first) * overlap))
-        rows["classes"].append(
-            (
-                steps,
-                steps_end,
-                first_reset,
-                len(rows["resets"]),
-                *shared,
-                *sharing.add_breaks(type_name, changed, updates),
-            )
-        )
+        breaks = sharing.add_breaks(type_name, changed, updates)
+        resets_end = len(rows["resets"])
+        rows["classes"].append((steps, steps_end, first_reset, resets_end, *shared, *breaks))
         return len(rows["classes"]) - 1
 
     def _place(self, node: int) -> tuple[int, int]:
@@ -202,26 +195,16 @@ class ProgramBuilder:
             begin = len(self._rows["watches"])
             self._rows["watches"] += watches.get(number, [])
             resets = block.is_broken or any(self.updates.nodes[node].resets for node in block.nodes)
+            is_next = block.has_rows and block.strategy is Strategy.NEXT
+            has_runs = block.has_rows and block.strategy is Strategy.ANY and not block.is_checked
             self._rows["blocks"].append(
                 (
-                    block.cell,
-                    block.width,
-                    block.sums,
-                    block.extreme,
-                    block.extremes,
-                    flags if resets else -1,
-                    rows if block.has_rows else -1,
+                    *(block.cell, block.width, block.sums, block.extreme, block.extremes),
+                    *(flags if resets else -1, rows if block.has_rows else -1),
                     self.bounds.order(block.order, is_falling=block.is_falling),
-                    int(block.has_rows and block.strategy is Strategy.ANY and not block.is_checked),
-                    int(block.is_rising or block.is_falling),
-                    int(block.strategy is Strategy.NEXT and block.has_rows),
-                    int(block.is_broken),
-                    int(block.is_checked),
-                    int(block.is_anchor),
-                    int(block.merges),
-                    self.steps.guard(block.closing),
-                    begin,
-                    len(self._rows["watches"]),
+                    *(has_runs, block.is_rising or block.is_falling, is_next, block.is_broken),
+                    *(block.is_checked, block.is_anchor, block.merges),
+                    *(self.steps.guard(block.closing), begin, len(self._rows["watches"])),
                 )
             )
             flags += block.width if resets else 0
@@ -257,13 +240,12 @@ class ProgramBuilder:
             for query, template in enumerate(updates.unit.templates):
                 if template.query.window == window:
                     self._add_end(query)
-            cells = layout.kinds[kind]
             blocks = {layout.block_of[node] for node in nodes}
             rows["kinds"].append(
                 (
                     *times,
                     layout.overlaps[kind],
-                    *(cells.cell, cells.last_cell, cells.extreme, cells.last_extreme),
+                    *layout.kinds[kind],
                     *(seeds, len(rows["seeds"]), ends, len(rows["ends"])),
                     *(min(blocks, default=0), max(blocks, default=-1) + 1),
                     sum(layout.overlaps[:kind]),

@@ -149,7 +149,7 @@ class StepTables:
         for place, part in enumerate(parts):
             sources = len(rows["sources"])
             if place == 0 and first.starts is not None:
-                cell, read = layout.kinds[kind].open, -1
+                cell, read = layout.kinds[kind].cell, -1
                 if first.starts != ALL:
                     key = NO_BLOCK, self._number(first.starts), 0, block.overlap
                     cell, read = 0, reads.setdefault(key, len(reads))

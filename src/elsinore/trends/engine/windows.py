@@ -64,15 +64,6 @@ def last_to_begin_by(program: Program, kind: Index, time: cython.longlong) -> cy
     return floor_quotient(time - program.kinds[kind].origin, program.kinds[kind].step)
 
 
-@cython.nogil
-def end_of(program: Program, kind: Index, window: cython.longlong) -> cython.longlong:
-    """Return when a window ends: the first time that it does not contain."""
-    if program.kinds[kind].within == FOREVER:
-        return FOREVER
-    start: cython.longlong = program.kinds[kind].origin + window * program.kinds[kind].step
-    return start + program.kinds[kind].within
-
-
 @cython.inline
 @cython.nogil
 def next_edge(
@@ -81,10 +72,11 @@ def next_edge(
     """Return when a window begins or ends next after a time that `first` to `last` contain."""
     if program.kinds[kind].within == FOREVER:
         return FOREVER
-    begins: cython.longlong = program.kinds[kind].origin + (last + 1) * program.kinds[kind].step
+    step: cython.longlong = program.kinds[kind].step
+    begins: cython.longlong = program.kinds[kind].origin + (last + 1) * step
     if first > last:
         return begins
-    return min(begins, end_of(program, kind, first))
+    return min(begins, program.kinds[kind].origin + first * step + program.kinds[kind].within)
 
 
 @cython.nogil

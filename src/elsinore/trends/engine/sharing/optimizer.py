@@ -21,11 +21,7 @@ Prices were measured once, in nanoseconds.
 
 from __future__ import annotations
 
-from typing import Any
-
 import cython
-import numpy as np
-from numpy.typing import NDArray
 
 from elsinore.trends.engine.constants import ALWAYS, Index
 from elsinore.trends.engine.store import Store
@@ -52,19 +48,8 @@ def value_price(cells: int) -> float:
     return VALUE * cells
 
 
-def cost_of_plan(events: float, separate: Any, values: Any, chosen: NDArray[np.uint8]) -> float:
-    """Return the cost of a burst of `events` if the `chosen` cohorts share it; see `price`.
-
-    >>> one = np.ones(1)
-    >>> cost_of_plan(10.0, one, one, np.zeros(1, np.uint8))
-    170.0
-    """
-    shares = np.asarray(chosen, np.bool_)
-    sharing, values_in = int(shares.sum()), float(values[shares].sum())
-    return price(events, 1.0, sharing, values_in, len(shares) - sharing, separate[~shares].sum())
-
-
-@cython.nogil
+@cython.ccall
+@cython.exceptval(check=False)
 @cython.nogil
 def price(
     events: cython.double,
@@ -87,25 +72,8 @@ def price(
     return cost
 
 
-def choose(events: float, separate: Any, values: Any) -> tuple[Any, float]:
-    """Return which cohorts of queries share a burst, and what that is expected to save.
-
-    Nothing is shared unless that is above 0. The arguments are those of `cost_of_plan`,
-    with an entry for each cohort.
-
-    Three plans are compared and not all of Figure 7, in O(cohorts): none share, all share, or those
-    share for which it pays (`prune`). One of these is the cheapest plan there is: a snapshot at an
-    event costs nothing, so that what a cohort adds to a
-    plan's cost does not depend on the others, as Theorems 4.1 and 4.2 demand.
-
-    >>> choose(20.0, np.array([60.0, 6.0]), np.array([9.0, 1.0]))[0].tolist()
-    [1, 1]
-    """
-    chosen = np.zeros(len(separate), np.uint8)
-    saved = benefit(events, 1.0, separate, values, chosen, 0, len(separate))
-    return chosen, saved
-
-
+@cython.ccall
+@cython.exceptval(check=False)
 @cython.nogil
 def benefit(
     events: cython.double,
@@ -116,7 +84,16 @@ def benefit(
     begin: Index,
     end: Index,
 ) -> cython.double:
-    """Choose who shares a burst, as `choose` does; return what the best plan that shares saves."""
+    """Choose the cohorts that share a burst of `events`; return what that is expected to save.
+
+    Nothing is shared unless that is above 0. The prices, `separate` and `values`, and `chosen` have
+    an entry for each cohort.
+
+    Three plans are compared and not all of Figure 7, in O(cohorts): none share, all share, or those
+    share for which it pays (`prune`). One of these is the cheapest plan there is: a snapshot at an
+    event costs nothing, so that what a cohort adds to a plan's cost does not depend on the others,
+    as Theorems 4.1 and 4.2 demand.
+    """
     cohorts: Index = end - begin
     paying: Index = prune(events, scale, separate, values, chosen, begin, end)
     alone: cython.double = 0.0  # prices of all cohorts, and of those for which sharing pays not

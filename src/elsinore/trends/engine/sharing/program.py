@@ -84,22 +84,12 @@ class SharingTables:
         rows["shared_ranks"] += weights.ranks
         rows["sets"].append(
             (
-                first,
-                first + cohorts,
-                addends,
-                len(rows["shared_addends"]),
-                sizes["form_places"],
-                ranks,
-                len(rows["shared_ranks"]),
-                sizes["leasts"],
-                spans,
-                len(rows["spans"]),
-                len(sharing_set.queries),
-                int(is_compared or bool(sharing_set.holders)),
-                int(sharing_set.is_repeated),
-                units,
-                len(rows["units"]),
-                most_forms,
+                *(first, first + cohorts),
+                *(addends, len(rows["shared_addends"]), sizes["form_places"]),
+                *(ranks, len(rows["shared_ranks"]), sizes["leasts"]),
+                *(spans, len(rows["spans"]), len(sharing_set.queries)),
+                *(int(is_compared or bool(sharing_set.holders)), int(sharing_set.is_repeated)),
+                *(units, len(rows["units"]), most_forms),
                 *self._add_readers(sharing_set, spans),
             )
         )
@@ -206,17 +196,9 @@ class SharingTables:
                 is_whole = len(updates) == len(sharing_set.members)
             begin_takers = len(rows["takers"])
             rows["takers"] += side_by_side(takers)
-            rows["sections"].append(
-                (
-                    self._part_of_price(taken, cohorts),
-                    number,
-                    spans,
-                    len(rows["spans"]),
-                    begin_takers,
-                    len(rows["takers"]),
-                    int(is_whole),
-                )
-            )
+            price = self._part_of_price(taken, cohorts)
+            ends = spans, len(rows["spans"]), begin_takers, len(rows["takers"])
+            rows["sections"].append((price, number, *ends, int(is_whole)))
         return begin, len(rows["sections"])
 
     def _part_of_price(self, taken: set[int], cohorts: Sequence[int]) -> float:
