@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from elsinore.trends.graphlets.counts import Counts, RecordedEvent, Vertex
 from elsinore.trends.graphlets.graph import EventCount, Form, Graphlet, HamletGraph, Snapshot
@@ -37,6 +38,14 @@ class SharedSet:
 
     members: frozenset[State]
     pieces: Mapping[int, Piece]
+
+
+class _Place(NamedTuple):
+    """What the events of one graphlet have in common: a set, a piece of it, and a pane."""
+
+    number: int  # of the set
+    piece: Piece | None
+    pane: int
 
 
 @dataclass(slots=True)
@@ -80,7 +89,6 @@ class GraphBuilder:
     def build(self) -> HamletGraph:
         """Return the graph of the events that are counted."""
         moments = self._counts.moments
-        ahead = _ahead(itertools.chain.from_iterable(moments), self._sets)
         counted = zip(moments, self._counts.by_moment(), strict=True)
         for number, (moment, counts_of) in enumerate(counted, start=1):
             used: dict[str, int] = {}
@@ -89,7 +97,7 @@ class GraphBuilder:
                     label = self._labels[event.type]
                     used[label] = used.get(label, 0) + 1
                     name = f"{_lower(label)}{number}" + "'" * (used[label] - 1)
-                    self._insert(event, name, counts, ahead)
+                    self._insert(event, name, counts)
             self._end_moment(moment, counts_of)
         return self._graph()
 
@@ -113,39 +121,24 @@ class GraphBuilder:
             if graphlet.type != kind and queries & {v.query for v in graphlet.vertices}:
                 del self._open[place]
 
-    def _insert(
-        self,
-        event: RecordedEvent,
-        name: str,
-        counts: Mapping[Vertex, int],
-        ahead: Mapping[tuple[int, int], Sequence[RecordedEvent]],
-    ) -> None:
+    def _insert(self, event: RecordedEvent, name: str, counts: Mapping[Vertex, int]) -> None:
         """Put an event into the graphlets of those who take it (Algorithm 1, lines 4 to 14)."""
         self._deactivate(event.type, {vertex.query for vertex, count in counts.items() if count})
-        pane = self._pane(event)
         by_set: dict[int | None, list[Vertex]] = {}
         for vertex in self._shown(counts):
             by_set.setdefault(self._set_of.get((vertex.query, vertex.state)), []).append(vertex)
         for number, vertices in by_set.items():
-            alone = vertices
-            if number is not None and event.row in self._sets[number].pieces:
-                piece = self._sets[number].pieces[event.row]
-                sharing = self._sharing(number, piece, event, pane)
-                if len({v.query for v in sharing}) > 1:
-                    alone = [vertex for vertex in vertices if vertex not in sharing]
-                    events = [
-                        later
-                        for later in ahead[number, piece.number]
-                        if later.row >= event.row and self._pane(later) == pane
-                    ]
-                    self._insert_shared(number, piece, event, name, counts, sharing, events)
             if number is None:
-                self._insert_alone(event, name, counts, tuple(alone), (event.type, "all"))
-            else:
-                for vertex in alone:
-                    of = self._sets[number].pieces.get(event.row)
-                    place = (vertex, pane, None if of is None else of.number)
-                    self._insert_alone(event, name, counts, (vertex,), place)
+                self._insert_alone(event, name, counts, vertices, (event.type, "all"))
+                continue
+            piece = self._sets[number].pieces.get(event.row)
+            place = _Place(number, piece, self._pane(event))
+            sharing = self._sharing(place, event)
+            if sharing:
+                self._insert_shared(place, event, name, counts, sharing)
+            for vertex in vertices:
+                if vertex not in sharing:
+                    self._insert_alone(event, name, counts, [vertex], (vertex, place))
 
     def _shown(self, counts: Mapping[Vertex, int]) -> list[Vertex]:
         """Return the vertices that an event is shown in: accumulators beside a state are not."""
@@ -161,56 +154,59 @@ class GraphBuilder:
     def _pane(self, event: RecordedEvent) -> int:
         return bisect.bisect_right(self._edges, event.time)
 
-    def _sharing(
-        self, number: int, piece: Piece, event: RecordedEvent, pane: int
-    ) -> tuple[Vertex, ...]:
-        """Return who shares a piece in the present windows."""
-        graphlet = self._open.get((number, piece.number, pane))
-        if graphlet is not None:
-            return graphlet.vertices
-        return tuple(
+    def _sharing(self, place: _Place, event: RecordedEvent) -> tuple[Vertex, ...]:
+        """Return who shares a piece in the present windows: states of several queries, or none."""
+        if place.piece is None or not place.piece.is_shared:
+            return ()
+        if place in self._open:
+            return self._open[place].vertices
+        sharing = tuple(
             vertex
             for vertex in self._vertices
-            if piece.is_shared
-            and self._set_of.get((vertex.query, vertex.state)) == number
+            if self._set_of.get((vertex.query, vertex.state)) == place.number
             and vertex.is_open(event.time)
         )
+        return sharing if len({vertex.query for vertex in sharing}) > 1 else ()
 
     def _insert_shared(
         self,
-        number: int,
-        piece: Piece,
+        place: _Place,
         event: RecordedEvent,
         name: str,
         counts: Mapping[Vertex, int],
         sharing: tuple[Vertex, ...],
-        events: Sequence[RecordedEvent],
     ) -> None:
-        place = number, piece.number, self._pane(event)
+        """Put an event into a graphlet whose counts are forms over snapshots."""
         graphlet = self._open.get(place)
         if graphlet is None:
             if not any(counts.get(vertex) for vertex in sharing):
                 return
             graphlet = self._begin(place, event.type, sharing, shared=True)
-            self._take_opening(graphlet, events)
-        form = self._form(number, graphlet, event, counts)
+            self._take_opening(graphlet, place, event)
+        form = self._form(place.number, graphlet, event, counts)
         if form is None:
             values = {vertex: counts.get(vertex, 0) for vertex in sharing}
+            form = Form()
             if any(values.values()):
                 form = Form.of(self._snapshot(graphlet, name, values))
-            else:
-                form = Form()
-        self._waiting.append((number, graphlet, event.row, form))
+        self._waiting.append((place.number, graphlet, event.row, form))
         worth = {_label(v, sharing): counts.get(v, 0) for v in sharing}
         graphlet.events.append(EventCount(name, event.row, event.time, form, worth))
 
-    def _take_opening(self, graphlet: _Open, events: Sequence[RecordedEvent]) -> None:
+    def _take_opening(self, graphlet: _Open, place: _Place, first: RecordedEvent) -> None:
         """Create the snapshot at the beginning of a graphlet (Definition 8).
 
         Its values are what comes from the start, from other states and from the graphlets before;
         but where these lead to some of its events only, their forms are added up event by event.
         """
-        counts, sharing, first = self._counts, graphlet.vertices, events[0]
+        counts, sharing = self._counts, graphlet.vertices
+        pieces = self._sets[place.number].pieces
+        events = [
+            event
+            for event in itertools.chain.from_iterable(counts.moments)
+            if event.row >= first.row and self._pane(event) == place.pane
+            if pieces.get(event.row) == place.piece
+        ]
         graphlet.whole = all(
             counts.values.follows(vertex.comparison, row, event.row)
             for vertex in sharing
@@ -264,11 +260,11 @@ class GraphBuilder:
         event: RecordedEvent,
         name: str,
         counts: Mapping[Vertex, int],
-        vertices: tuple[Vertex, ...],
+        vertices: Sequence[Vertex],
         place: object,
     ) -> None:
         """Put an event into a graphlet whose counts are each query's own."""
-        vertices = tuple(vertex for vertex in vertices if counts[vertex])
+        vertices = [vertex for vertex in vertices if counts[vertex]]
         if not vertices:
             return
         graphlet = self._open.get(place) or self._begin(place, event.type, (), shared=False)
@@ -322,18 +318,6 @@ class GraphBuilder:
             snapshots=tuple(self._snapshots),
             totals=self._counts.totals(),
         )
-
-
-def _ahead(
-    events: Iterable[RecordedEvent], sets: Sequence[SharedSet]
-) -> dict[tuple[int, int], list[RecordedEvent]]:
-    """Return the events of each set's pieces."""
-    by_piece: dict[tuple[int, int], list[RecordedEvent]] = {}
-    for event in events:
-        for number, shared in enumerate(sets):
-            if event.row in shared.pieces:
-                by_piece.setdefault((number, shared.pieces[event.row].number), []).append(event)
-    return by_piece
 
 
 def _label(vertex: Vertex, among: Sequence[Vertex]) -> str:
