@@ -14,6 +14,7 @@ import importlib.util
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,9 @@ DIRECTIVES = {
     "cdivision": True,
     "autotestdict": False,  # doctest finds the examples of compiled functions by itself
 }
+# Processes that translate all modules to C at first. Later, few have changed, and Cython reports an
+# error once, without the traceback of a process.
+TRANSLATORS = (os.cpu_count() or 1) if sys.platform == "linux" else 0
 CHECKING = DIRECTIVES | {"boundscheck": True, "initializedcheck": True}
 # Portable: for any processor of the platform. a*b + c is rounded twice on each of them. Nobody
 # reads the flags of floating-point errors, which would forbid to compute several lanes at once.
@@ -141,12 +145,13 @@ def _prepare_compiler() -> list[str]:
     if sys.platform == "win32":
         return MSVC_FLAGS
     compiler = find_compiler()
-    flags = UNIX_FLAGS + X86_FLAGS
+    users = shlex.split(os.environ.get("CFLAGS", ""))  # last, so that they win
+    flags = [*UNIX_FLAGS, *X86_FLAGS, *users]
     if compiler is None:
         if importlib.util.find_spec("ziglang") is None:
             raise CompilingError(REMEDY.format(reason="there is no C compiler"))
         compiler = f"{sys.executable} -m ziglang cc"
-        flags = UNIX_FLAGS + ZIG_FLAGS
+        flags = [*UNIX_FLAGS, *ZIG_FLAGS, *users]
     usual = (sysconfig.get_config_var("CC") or "").split()
     if "CC" not in os.environ and compiler not in usual[:1]:
         os.environ["CC"] = compiler
@@ -168,7 +173,8 @@ def _extensions(scratch: Path, flags: list[str], *, checked: bool) -> list[Exten
 
     written = scratch / f"cython-{version}"  # the C files
     shared = written / "_shared.c"
-    if not shared.exists():
+    is_first = not shared.exists()
+    if is_first:
         written.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "cython", f"--generate-shared={shared}"]
         subprocess.run(command, check=True)
@@ -183,10 +189,11 @@ def _extensions(scratch: Path, flags: list[str], *, checked: bool) -> list[Exten
             compiler_directives=CHECKING if checked else DIRECTIVES,
             shared_utility_qualified_name=SHARED,
             quiet=True,
+            nthreads=TRANSLATORS if is_first else 0,
         )
     except CompileError as error:  # Cython wrote what is wrong, and where
         raise CompilingError(f"Cython cannot compile {error}") from error
-    quick = [*flags, "-O2"] if flags is not MSVC_FLAGS else flags  # takes half the time
+    quick = ["-O2" if flag == "-O3" else flag for flag in flags]  # takes half the time
     return [*translated, Extension(SHARED, [str(shared)], extra_compile_args=quick)]
 
 

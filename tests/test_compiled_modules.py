@@ -75,9 +75,9 @@ def test_a_changed_module_is_compiled_once_by_processes_that_start_together(
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
-    assert [process.communicate()[0] for process in started] == ["41\n"] * 3
+    assert [process.communicate()[0] for process in started] == ["41\n"] * 2
     assert run_python(program, working_copy).stderr == ""
     (binary,) = working_copy.glob("build/compiled-*/elsinore/first.*")
     before = binary.stat().st_mtime_ns
@@ -182,7 +182,8 @@ def test_a_wheel_built_without_a_compiler_runs_a_query_elsewhere(tmp_path: Path)
     # From a source distribution; the build fetches Zig's compiler. This working copy is compiled
     # by the same code with the C compiler of the machine, if there is one.
     (tmp_path / "empty").mkdir()
-    environment = dict(os.environ) | {"PATH": str(tmp_path / "empty")}
+    # To optimize takes most of the time.
+    environment = dict(os.environ) | {"PATH": str(tmp_path / "empty"), "CFLAGS": "-O1"}
     environment.pop("CC", None)
     hatchling = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
     subprocess.run(hatchling, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
