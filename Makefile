@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. PYTHON=... picks the interpreter (3.11 to 3.13).
 .DEFAULT_GOAL := help
-.PHONY: browser help demo demo-live test fuzz lint bench results docs clean
+.PHONY: .bytecode .for-tests browser help demo demo-live test fuzz lint bench results docs clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -65,11 +65,17 @@ demo-live: $(or $(wildcard $(STAMP)),$(LIVE))  ## run a live stream with its pag
 	@$(BIN)/python examples/live/demo.py --rate $(RATE) --page $(PAGE) --sharing $(SHARING) \
 		$(if $(SECONDS),--seconds $(SECONDS))
 
-# Sources are compiled first: each of the tests' processes would do it for itself where Python is told
-# to write no bytecode.
-test: $(STAMP) $(CLASSES) $(BROWSER)  ## run every test, those of the documents included
-	@$(BIN)/python -m compileall -q src tests
+# The browser is installed beside the Python packages, and what needs these runs at once, too.
+test:  ## run every test, those of the documents included
+	@$(MAKE) --no-print-directory -j 3 .for-tests
 	@$(BIN)/python -m pytest $(PARALLEL)
+
+.for-tests: $(STAMP) $(CLASSES) $(BROWSER) .bytecode
+
+# Each of the tests' processes would compile the sources where Python is told to write no bytecode.
+# pytest compiles test modules by itself.
+.bytecode: $(STAMP)
+	@$(BIN)/python -m compileall -q -x '/test_[a-z0-9_]*\.py$$' src tests benchmarks
 
 # At low priority. Whole: trend workloads by the thousand, damaged files, workloads in modules that check
 # the bounds of arrays (compiling these takes some minutes the first time), then every test that draws
