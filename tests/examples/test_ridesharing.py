@@ -19,7 +19,7 @@ from elsinore.runtime.outputs import write_table
 from oracles.reference import ReferenceEvent, reference
 
 WORKLOAD = Path(__file__).parents[2] / "examples" / "ridesharing" / "introduction.cep"
-EVENTS = 3_000
+EVENTS = 1_500
 MOST_TRAVELS = 8  # events of a trip: the reference builds every trend, 2^n of n
 QUERIES = ("q1", "q2", "q3")
 SHARING = ("dynamic", "always")

@@ -51,7 +51,8 @@ def test_alerts_are_printed_and_end_with_status_3(folder: Path) -> None:
     ]
     for events, rows in ((log, 1), (log[:1], 0)):
         (folder / "today.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events))
-        done = make(folder, "alerts", "EVENTS=today.jsonl")
+        rules = [] if rows else ["RULES=rules/logins.cep"]
+        done = make(folder, "alerts", "EVENTS=today.jsonl", *rules)
         # make itself ends with 2 if what it runs fails
         assert done.returncode == (2 if rows else 0), done.stderr
         assert len(done.stdout.splitlines()) == rows
@@ -72,6 +73,6 @@ def test_only_alerts_of_files_that_were_added_are_printed(folder: Path) -> None:
             added = folder / "logs" / f"{name}.jsonl"
             added.write_text(text)
             os.utime(added, (1, 1))  # a file that was changed just now is left for the next time
-        done = make(folder, "new")
+        done = make(folder, "new", "RULES=rules/logins.cep")
         assert (done.returncode, done.stderr) == (0, "")
         assert len(done.stdout.splitlines()) == rows
