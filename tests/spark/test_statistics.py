@@ -51,10 +51,11 @@ def test_results_that_are_asked_for_twice_count_once(spark: SparkSession) -> Non
     assert results.statistics[0] == once
 
 
-TWENTY = "".join(
+QUERIES = 12
+SHARING = "".join(
     f"QUERY q{n} RETURN key, COUNT(*), SUM(B.v) PATTERN SEQ(X{n}, B+) GROUP BY key"
     " WITHIN 100 seconds;"
-    for n in range(20)
+    for n in range(QUERIES)
 )
 
 
@@ -65,11 +66,11 @@ def bursts(tie: bool) -> pa.Table:
     """
     events = [
         (time, "B" if time % 10 else f"X{time // 10}", key, float(time % 7))
-        for time in range(200)
+        for time in range(10 * QUERIES)
         for key in range(KEYS)
     ]
     if tie:
-        events.append((150, "B", 0, 1.0))
+        events.append((10 * (QUERIES - 1), "B", 0, 1.0))
     columns = zip(*events, strict=True)
     return pa.table(dict(zip(("time", "type", "key", "v"), columns, strict=True)))
 
@@ -79,7 +80,7 @@ def test_queries_share_bursts_without_an_order_whether_events_are_simultaneous_o
     spark: SparkSession, tie: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shuffle, "PARTITION_BYTES", 1)  # several partitions, so few events or not
-    workload = el.Workload.parse(TWENTY)
+    workload = el.Workload.parse(SHARING)
     table = bursts(tie)
     results = workload.run(spark.createDataFrame(table).repartition(3), record=True, ordered=True)
     here = workload.run(table, record=True)
@@ -90,9 +91,9 @@ def test_queries_share_bursts_without_an_order_whether_events_are_simultaneous_o
             assert row == pytest.approx(other, rel=1e-9)
     (one,) = results.statistics
     (shared,) = one.sharing
-    assert shared.queries == tuple(f"q{n}" for n in range(20))
+    assert shared.queries == tuple(f"q{n}" for n in range(QUERIES))
     assert shared.bursts == here.statistics[0].sharing[0].bursts
-    assert shared.bursts == 20 * KEYS
+    assert shared.bursts == QUERIES * KEYS
     assert shared.shared_graphlets > shared.bursts / 2
 
 

@@ -293,7 +293,7 @@ def test_a_stream_that_has_ended_begins_anew(spark: SparkSession, tmp_path: Path
     folder, out = tmp_path / "in", tmp_path / "out"
     write_files(events(), folder, 1)
     for first, seed in ((1, 2), (2, 3)):  # times begin at 0 again: nothing is late
-        run = stream(folder, spark, end_on_idle=0.5).start(out, checkpoint=tmp_path / "checkpoint")
+        run = stream(folder, spark, end_on_idle=0.1).start(out, checkpoint=tmp_path / "checkpoint")
         assert run.await_termination(600)
         assert not run.is_active
         assert (run.progress.events, run.progress.late) == (600, 0)

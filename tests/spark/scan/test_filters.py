@@ -41,7 +41,7 @@ COLUMNS: dict[str, tuple[pa.DataType, str, list[str]]] = {
     ),
     "local": (pa.timestamp("us"), "timestamp_ntz", ["1969-12-31 23:00:00", "2024-03-31 02:30:00"]),
 }
-CONDITIONS = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
+CONDITIONS = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 GROUP, GROUPS = 4, 60
 COMPARE = ["<", "<=", "=", "!=", ">=", ">"]
 
