@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from support.jvm import OPTIONS
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -20,10 +22,7 @@ if TYPE_CHECKING:
 # would take a third of its processor time, and gain nothing. `make test` archives Spark's classes,
 # which halves the time to start; where the archive is missing or does not apply, it is ignored.
 ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    f"-XX:TieredStopAtLevel=1 -XX:SharedArchiveFile={ARCHIVE} -Xlog:disable",
-)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{OPTIONS} -XX:SharedArchiveFile={ARCHIVE}")
 
 # A first example may load kernels, Arrow's functions or a session of Spark; machines are loaded.
 # Cases are the same in every run, unless their number is asked for, as `make fuzz` does.

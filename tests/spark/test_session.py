@@ -13,6 +13,7 @@ from pyspark.sql.functions import spark_partition_id
 
 from elsinore.spark.session import local_session
 
+OPTIONS = "SPARK_SUBMIT_OPTS"  # those of all JVMs of tests
 # What Spark's own start scripts call; a PATH of these alone has no java.
 TOOLS = ("bash", "cat", "chmod", "dirname", "env", "head", "ls", "ps", "sh", "tr", "uname")
 
@@ -57,7 +58,7 @@ def run(directory: Path, script: str, **environment: str) -> subprocess.Complete
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=working,
-        env={"HOME": str(directory / "a home"), **environment},
+        env={"HOME": str(directory / "a home"), OPTIONS: os.environ[OPTIONS], **environment},
         capture_output=True,
         text=True,
         check=False,

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from elsinore.cli.app import app
 from elsinore.spark.session import local_session
+from support.jvm import OPTIONS
 from support.streams import TO_THE_END
 
-OPTIONS = "-XX:TieredStopAtLevel=1 -Xlog:disable"
 QUERY = "QUERY q RETURN COUNT(*) AS n PATTERN SEQ(A a, B+ b[]) WITHIN 10;"
 
 
