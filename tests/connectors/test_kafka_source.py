@@ -18,7 +18,7 @@ from elsinore.errors import InputError, StateError
 SCHEMA = pa.schema([("id", pa.int64()), ("s", pa.string())])
 RECORDS = JsonRecords(SCHEMA)
 METADATA = ("kafka_partition", "kafka_offset", "kafka_timestamp", "kafka_key")
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "5"))
 
 
 def opened(topics, topic: str, **options: object) -> KafkaSource:

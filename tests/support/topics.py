@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ from support.broker import Broker
 
 QUIET = logging.getLogger("tests.kafka")
 QUIET.addHandler(logging.NullHandler())
+PAUSE = 0.01  # seconds between two questions to the broker
 Message = tuple[int, bytes | None, bytes | None]  # partition, key, value
 
 
@@ -76,6 +78,7 @@ class Topics:
                     answer.result()
                 client.describe_topics(TopicCollection([name]))[name].result()
             except KafkaException:
+                time.sleep(PAUSE)
                 continue
             return
 
@@ -161,7 +164,7 @@ class Topics:
         while self._end(name, IsolationLevel.READ_COMMITTED) < self._end(
             name, IsolationLevel.READ_UNCOMMITTED
         ):
-            pass  # the end of a transaction is written a moment after it is confirmed
+            time.sleep(PAUSE)  # the end of a transaction is written after it is confirmed
 
     def _end(self, name: str, level: Any) -> int:
         place = {TopicPartition(name, 0): OffsetSpec.latest()}
