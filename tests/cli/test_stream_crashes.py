@@ -49,11 +49,11 @@ def test_messages_of_the_local_engine(tmp_path: Path, topics: Topics) -> None:
 
 def test_files_of_spark(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
-    table = events(20 * (2 * SPARK_CRASHES + 3), seed=3)
+    table = events(30 * (2 * SPARK_CRASHES + 1), seed=3)
     write_files(table, tmp_path / "in", 2)
     out = tmp_path / "out"
     places = ("--events", str(tmp_path / "in"), "--out", str(out))
-    spark = ("--engine", "spark", "--master", "local[2]", "--buckets", "2", "--batch-rows", "20")
+    spark = ("--engine", "spark", "--master", "local[2]", "--buckets", "2", "--batch-rows", "30")
     arguments = command(tmp_path, *places, *spark, *TO_THE_END)
     crash(arguments, tmp_path, kills=SPARK_CRASHES, seed=3, batch=2.0, least=1)
     check_files(out, table)
