@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.evaluations.reach import LAST_BIT
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.operands import Operands
+from elsinore.matches.stepping import Stepper
 from elsinore.operators.conditions.code import Program
 
 Ints = NDArray[np.int64]
@@ -53,11 +54,15 @@ class Header(IntEnum):
 
 @dataclass(slots=True)
 class Tables:
-    """A template's tables, and the double constants of its conditions."""
+    """A template's tables, and the double constants of its conditions.
+
+    The tables have addresses of functions of `steppers`, which are kept here as long as the tables.
+    """
 
     integers: Ints
     constants: NDArray[np.float64]
     program: Program
+    steppers: list[Stepper]
 
     def has_overflown(self) -> bool:
         """Return whether a condition had a whole number beyond 64 bits; forget it."""

@@ -12,7 +12,7 @@ from elsinore.automata.positions import FREE, Ways
 from elsinore.matches.engine.compiler import MatchCompiler
 from elsinore.matches.operands import Layout
 from elsinore.matches.registers import Register, RegisterKind, register_places
-from elsinore.matches.stepping import stepper_over
+from elsinore.matches.stepping import Stepper, stepper_over
 from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Code, Program
@@ -79,7 +79,8 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     table = _Table()
     _put_sizes(table, template)
     _put_edges(table, template, near)
-    steps = _put_aggregates(table, template, layout, program, places)
+    steppers: list[Stepper] = []
+    steps = _put_aggregates(table, template, layout, program, places, steppers)
     updates = [_updates(template, state, layout, steps) for state in range(len(template.states))]
     table[Header.UPDATE_AT] = table.put_lists(len(updates), updates.__getitem__)
     _put_sets(table, template)
@@ -89,6 +90,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         integers=np.array(table.integers, dtype=np.int64),
         constants=np.array(program.constants, dtype=np.float64),
         program=program,
+        steppers=steppers,
     )
 
 
@@ -137,14 +139,16 @@ def _put_aggregates(
     layout: Layout,
     program: Program,
     places: Sequence[int],
+    steppers: list[Stepper],
 ) -> dict[Register, int]:
-    """Put in the aggregates that users define; return where each is."""
+    """Put in the aggregates that users define, add their steppers; return where each is."""
     steps: dict[Register, int] = {}
     initial: list[int] = []
     for place, register in zip(places, template.registers, strict=True):
         if register.aggregate is None:
             continue
         made, rows = stepper_over(register.aggregate, register.arguments, layout)
+        steppers.append(made)
         steps[register] = table.put(
             [register.aggregate.width, len(rows), made.address, made.python_address, *rows]
         )

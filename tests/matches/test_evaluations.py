@@ -1,8 +1,10 @@
 """However a query is evaluated, its matches are those of brute force."""
 
+import gc
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from benchmarks.evaluations import EVALUATIONS, run_by, run_search
@@ -26,7 +28,7 @@ from support.matches import (
     streams,
     units_of,
 )
-from support.small_rooms import interpret_evaluations
+from support.small_rooms import EVALUATION_KERNELS, interpret_evaluations
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "15"))
 SETTINGS = settings(
@@ -47,6 +49,23 @@ def interpreted() -> Iterator[None]:
 @given(CASES)
 def test_an_evaluation_gives_the_matches_of_brute_force(evaluation, drawn):
     check_against_brute_force(drawn, evaluation)
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+def test_functions_of_aggregates_are_kept_while_their_addresses_are_called(
+    evaluation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in EVALUATION_KERNELS:
+        kernel = getattr(module, name)
+
+        def after_collection(*arguments: Any, kernel: Any = kernel) -> Any:
+            gc.collect()
+            return kernel(*arguments)
+
+        monkeypatch.setattr(module, name, after_collection)
+    workload = Workload.parse("QUERY q RETURN MEDIAN(b[].s) AS s PATTERN B{3} b WITHIN 9 seconds")
+    rows = [{"time": n, "type": "B", "s": "xyw"[n]} for n in range(3)]
+    assert run_by(evaluation, workload, rows)["q"].to_pylist() == [{"s": "x"}]
 
 
 FILTERED = (
