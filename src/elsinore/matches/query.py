@@ -73,8 +73,8 @@ class QuerySearch:
 
     def _batch(self, search: Search) -> MatchBatch:
         """Return views of the matches that a search wrote, each match once (`distinct`)."""
-        found = np.asarray(search.found)[:, : search.count]
-        counted, paths = np.asarray(search.counted), np.asarray(search.paths)
+        found = np.asarray(search.match_rows)[:, : search.count]
+        counted, paths = np.asarray(search.match_numbers), np.asarray(search.match_paths)
         batch = self.batch_of(found, counted, paths, search.filled)
         return self.distinct(batch) if self.template.duplicates else batch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 TIME, CLASS, MOMENT = range(3)  # the first rows of the integers of events
-BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Output.found`
+BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Search.match_rows`
 BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)  # columns of rows in collapsed form (`due`)
 LISTED_FIRST, LISTED_LAST, LISTED_COUNT, LISTED_EVENTS = range(4)  # rows of `Values.listed`
 

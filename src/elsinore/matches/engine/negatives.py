@@ -148,8 +148,8 @@ class ListedMatches:
 
     def put(self, search: Search) -> None:
         """Add the matches that a search returned. Raises InputError if there are too many."""
-        found = np.asarray(search.found)[:, : search.count]
-        starts, path = found[PATH], np.asarray(search.paths)[: search.filled]
+        found = np.asarray(search.match_rows)[:, : search.count]
+        starts, path = found[PATH], np.asarray(search.match_paths)[: search.filled]
         for read in self._reads:
             read.begin(starts, path)
         counts = np.max(

@@ -213,7 +213,7 @@ class PatternSearch:
         search.limit, search.most = limit, most
         search.wants_paths, search.counts_exactly = int(wants_paths), int(counts_exactly)
         search.in_window, search.too_many = 0, 0.0
-        if search.found.shape[1] == 0:
+        if search.match_rows.shape[1] == 0:
             search.widen(ROOM)
         earlier = []  # states of aggregates are known by the addresses of their registers
         while True:
@@ -242,8 +242,8 @@ class PatternSearch:
             if status == Status.DEEP:
                 earlier.append(np.asarray(search.numbers))
                 search.make_room(2 * len(search.frames))
-            elif status == Status.FULL and (count == 0 or 2 * search.found.shape[1] <= WIDEST):
-                search.widen(2 * search.found.shape[1])
+            elif status == Status.FULL and (count == 0 or 2 * search.match_rows.shape[1] <= WIDEST):
+                search.widen(2 * search.match_rows.shape[1])
 
     def check_failure(self) -> None:
         """Raise AggregateFailure if an aggregate of the user's failed; forget it."""
@@ -283,7 +283,7 @@ class PatternSearch:
         """Fill the latest beginnings of a pattern from all its matches."""
         moments = operands.wholes[MOMENT]
         for piece in self._one_by_one(operands, keys, within, wants_paths=False):
-            found = np.asarray(piece.found)[:, : piece.count]
+            found = np.asarray(piece.match_rows)[:, : piece.count]
             np.maximum.at(latest, found[ENDS_AT], moments[found[BEGINS_AT]])
         for begin, end in zip(keys.first_row, keys.end_row, strict=True):
             latest[begin:end] = np.maximum.accumulate(latest[begin:end])

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from elsinore.automata.positions import FREE, Ways
 from elsinore.matches.aggregates import FORMULAS, UserAggregate
 from elsinore.matches.consistency import filters_of
@@ -22,7 +20,6 @@ from elsinore.model.kinds import AfterMatch, Strategy
 from elsinore.operators.conditions.code import Program as Code
 from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison, comparison_of
 from elsinore.operators.conditions.tables import Conditions
-from elsinore.structs import empty, table
 
 if TYPE_CHECKING:
     from elsinore.matches.stepping import Stepper
@@ -150,39 +147,37 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         )
     ]
     final = lists.put(template.final)
-    tables = {
-        "classes": empty(tb.EVENT_CLASS, 0),
-        "class_states": np.zeros(0, np.int32),
-        "states": table(tb.STATE, states),
-        "edges": table(tb.EDGE, edges),
-        "conditions": Conditions(code, comparisons, lists.values),
-        "guards": table(tb.GUARD, guards.rows),
-        "ways": table(tb.WAY, guards.ways),
-        "negatives": np.array(guards.negatives.values, np.int32),
-        "updates": table(tb.UPDATE, updates.values),
-        "relations": table(tb.RELATION, guards.relations.values),
-        "reads": np.array(guards.reads.values, np.int32),
-        "deadlines": table(tb.DEADLINE, deadlines.values),
-        "initials": table(tb.INITIAL, _initials(template, places, aggregates)),
-        "aggregates": table(tb.AGGREGATE, aggregates.rows),
-        "arguments": np.array(aggregates.arguments.values, np.int32),
+    rows: dict[str, list[Any]] = {
+        "states": states,
+        "edges": edges,
+        "guards": guards.rows,
+        "ways": guards.ways,
+        "negatives": guards.negatives.values,
+        "updates": updates.values,
+        "relations": guards.relations.values,
+        "reads": guards.reads.values,
+        "deadlines": deadlines.values,
+        "initials": _initials(template, places, aggregates),
+        "aggregates": aggregates.rows,
+        "arguments": aggregates.arguments.values,
     }
-    numbers = {
+    facts = {
+        "conditions": Conditions(code, comparisons, lists.values),
         "first_edges": sources.count(START),
         "final": final[0],
         "final_end": final[1],
         "has_filters": int(any(filters) and template.uncertain is None),
         "is_uncertain": int(template.uncertain is not None),
         "is_near": int(_is_near(template, near)),
-        **_numbers(template),
+        **_facts(template),
     }
-    program = tb.Program(tables, numbers)
+    program = tb.Program(rows, facts)
     by_place = {places[number]: row for number, row in known.items()}
     return Compiled(program, code, comparisons, aggregates.steppers, by_place)
 
 
-def _numbers(template: MatchTemplate) -> dict[str, int]:
-    """Return the numbers of a program that are about the whole query."""
+def _facts(template: MatchTemplate) -> dict[str, int]:
+    """Return the fields of a program that are about the whole query."""
     selection = (
         codes.Selection.ALL if template.is_negative else SELECTIONS[template.query.after_match]
     )

@@ -230,8 +230,8 @@ def has_room(search: Search, steps: cython.int) -> cython.bint:
     if search.in_window >= search.most:
         search.status = Status.TOO_MANY
         return False
-    if search.count >= search.found.shape[1] or (
-        search.wants_paths and search.filled + steps > search.paths.shape[0]
+    if search.count >= search.match_rows.shape[1] or (
+        search.wants_paths and search.filled + steps > search.match_paths.shape[0]
     ):
         search.status = Status.FULL
         return False
@@ -249,20 +249,20 @@ def write_match(search: Search) -> cython.void:
 def write_partial(search: Search, last: cython.longlong) -> cython.void:
     """Write the partial match down as one that ends with row `last`: ends, registers and events."""
     number: cython.int = search.count
-    search.found[BEGINS_AT, number] = search.frames[0].row
-    search.found[ENDS_AT, number] = last
-    search.found[IN_WINDOW, number] = search.window_number
+    search.match_rows[BEGINS_AT, number] = search.frames[0].row
+    search.match_rows[ENDS_AT, number] = last
+    search.match_rows[IN_WINDOW, number] = search.window_number
     register: cython.Py_ssize_t
     for register in range(search.held.shape[1]):
-        search.found[BOUND + register, number] = search.held[search.depth + 1, register]
+        search.match_rows[BOUND + register, number] = search.held[search.depth + 1, register]
     for register in range(search.numbers.shape[1]):
-        search.counted[register, number] = search.numbers[search.depth + 1, register]
+        search.match_numbers[register, number] = search.numbers[search.depth + 1, register]
     if search.wants_paths:
-        search.found[PATH, number] = search.filled
+        search.match_rows[PATH, number] = search.filled
         step: cython.int
         for step in range(search.depth + 1):
-            search.paths[search.filled, 0] = cython.cast(cython.int, search.frames[step].row)
-            search.paths[search.filled, 1] = search.nodes[search.frames[step].node].state
+            search.match_paths[search.filled, 0] = cython.cast(cython.int, search.frames[step].row)
+            search.match_paths[search.filled, 1] = search.nodes[search.frames[step].node].state
             search.filled += 1
     search.count += 1
     search.in_window += 1
@@ -283,14 +283,14 @@ def write_leaf(program: Program, search: Search, node: cython.int) -> cython.voi
     for update in range(program.states[state].updates, program.states[state].updates_end):
         place: cython.int = program.updates[update].register
         if program.updates[update].kind <= RegisterKind.GREATEST:
-            search.found[BOUND + place, number] = event_after(
-                program, search, update, row, search.found[BOUND + place, number]
+            search.match_rows[BOUND + place, number] = event_after(
+                program, search, update, row, search.match_rows[BOUND + place, number]
             )
         else:
-            search.counted[place, number] = number_after(
-                program, search, update, row, search.counted[place, number]
+            search.match_numbers[place, number] = number_after(
+                program, search, update, row, search.match_numbers[place, number]
             )
     if search.wants_paths:
-        search.paths[search.filled, 0] = cython.cast(cython.int, row)
-        search.paths[search.filled, 1] = state
+        search.match_paths[search.filled, 0] = cython.cast(cython.int, row)
+        search.match_paths[search.filled, 1] = state
         search.filled += 1

@@ -94,9 +94,9 @@ cdef class Search(Registers):
     cdef public int best_event
     cdef public int is_kept
     cdef public int start
-    cdef public long long[:, ::1] found
-    cdef public double[:, ::1] counted
-    cdef public int[:, ::1] paths
+    cdef public long long[:, ::1] match_rows
+    cdef public double[:, ::1] match_numbers
+    cdef public int[:, ::1] match_paths
     cdef public int count
     cdef public int filled
     cdef public int wants_paths

@@ -7,14 +7,14 @@ first. Lists of conditions are ranges of `Conditions.lists`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cython
 import numpy as np
 
 from elsinore.matches.engine.codes import BOUND, Status
 from elsinore.operators.conditions.tables import Columns, Registers
-from elsinore.structs import empty, struct
+from elsinore.structs import empty, struct, table
 
 IS_COMPILED: bool = cython.compiled
 FOREVER = 2**63 - 1
@@ -47,6 +47,22 @@ EVENT = struct(i8="time row moment", i4="node node_end")
 NODE = struct(f8="count", i8="until", i4="event state soonest later link")
 FRAME = struct(i8="row until candidate reference", i4="node edge trying")
 
+TABLES = {  # of a program
+    "states": STATE,
+    "edges": EDGE,
+    "guards": GUARD,
+    "ways": WAY,
+    "updates": UPDATE,
+    "initials": INITIAL,
+    "aggregates": AGGREGATE,
+    "relations": RELATION,
+    "deadlines": DEADLINE,
+    "classes": EVENT_CLASS,
+    "orders": ORDER,
+    "buckets": BUCKET,
+}
+LISTS = ("class_states", "negatives", "arguments", "reads", "limits")
+
 
 class Program:
     """A template as tables (`elsinore.matches.engine.program` fills them).
@@ -62,41 +78,22 @@ class Program:
     filters are tried with more than `many` partial matches for each event of a window.
     """
 
-    def __init__(self, tables: dict[str, Any], facts: dict[str, int]) -> None:
-        self.classes = tables["classes"]
-        self.class_states = tables["class_states"]
-        self.states = tables["states"]
-        self.edges = tables["edges"]
-        self.conditions = tables["conditions"]
-        self.guards = tables["guards"]
-        self.ways = tables["ways"]
-        self.negatives = tables["negatives"]
-        self.updates = tables["updates"]
-        self.initials = tables["initials"]
-        self.aggregates = tables["aggregates"]
-        self.arguments = tables["arguments"]
-        self.relations = tables["relations"]
-        self.reads = tables["reads"]
-        self.deadlines = tables["deadlines"]
+    def __init__(self, rows: dict[str, list[Any]], facts: dict[str, Any]) -> None:
+        """`rows` are those of tables and lists by name, `facts` are the other fields."""
+        for name, kind in TABLES.items():
+            setattr(self, name, table(kind, rows.get(name, [])))
+        for name in LISTS:
+            setattr(self, name, np.array(rows.get(name, []), np.int32))
+        for name, value in facts.items():
+            setattr(self, name, value)
         self.forbids = np.zeros((0, 0), np.uint8)
-        self.orders = empty(ORDER, 0)
-        self.buckets = empty(BUCKET, 0)
-        self.limits = np.zeros(0, np.int32)
         self.failed_row = -1
-        self.first_edges = facts["first_edges"]
-        self.final = facts["final"]
-        self.final_end = facts["final_end"]
-        self.strategy = facts["strategy"]
-        self.is_deferred = facts["is_deferred"]
-        self.decides_early = facts["decides_early"]
-        self.is_near = facts["is_near"]
-        self.is_uncertain = facts["is_uncertain"]
-        self.has_late = facts["has_late"]
-        self.has_duplicates = facts["has_duplicates"]
-        self.has_filters = facts["has_filters"]
         self.many = 0.0
-        self.selection = facts["selection"]
-        self.suppress = facts["suppress"]
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
 
 class Values(Columns):
@@ -145,8 +142,8 @@ class Search(Registers):
     longest match from an event, the `start`-th one, has the first `best_depth` + 1 frames, as long
     as they are not `is_kept` in `best`; it ends with event `best_event`.
 
-    *Matches* are written to `found`, `counted` and `paths`, `count` of them so far; `most` may be
-    in one window, `limit` in all. `status` says why the search stopped.
+    *Matches* are written to `match_rows`, `match_numbers` and `match_paths`, `count` of them so
+    far; `most` may be in one window, `limit` in all. `status` says why the search stopped.
     """
 
     def __init__(self, states: int, events: int, numbers: int) -> None:
@@ -154,36 +151,31 @@ class Search(Registers):
         super().__init__(0, events, numbers)
         self.values: Any = None
         self.worlds: Any = None  # `possible.Worlds`
-        self.keys = empty(KEY, 0)
-        self.within = self.slide = self.origin = 0
-        self.key = self.first_row = self.fresh = 0
-        self.events = empty(EVENT, 0)
-        self.nodes = empty(NODE, 0)
-        self.event_of = self.links = self.tree_ends = NO_INTS
-        self.seen_from = self.seen_depth = self.came = self.closed = NO_INTS
-        self.heads = np.zeros(states, np.int32)
-        self.sums = np.zeros(states)
-        self.soonest = np.zeros(states, np.int32)
-        self.tree_counts = np.zeros(0)
-        self.began = np.zeros(0, np.int64)
-        self.since = np.zeros(states, np.int64)
-        self.uses_trees = self.event_count = self.node_count = 0
-        self.built = -1
-        self.window_number = self.lowest = self.highest = self.all_rows = 0
-        self.gap_after = self.gap_last = self.gap_next = self.gap_before = self.gap_final = -1
+        self.within = self.slide = self.origin = self.key = self.first_row = self.fresh = 0
+        self.uses_trees = self.event_count = self.node_count = self.window_number = 0
+        self.lowest = self.highest = self.all_rows = 0
         self.from_event = self.begin = self.begin_end = self.last = 0
-        self.is_new = 1
-        self.frames = self.best = empty(FRAME, 0)
-        self.depth = self.best_depth = self.best_event = -1
         self.first_edge = self.is_made = self.is_kept = self.start = 0
-        self.found = np.zeros((BOUND + events, 0), np.int64)
-        self.counted = np.zeros((numbers, 0))
-        self.paths = np.zeros((0, 2), np.int32)
         self.count = self.filled = self.wants_paths = self.counts_exactly = 0
-        self.status = int(Status.DONE)
-        self.limit = self.most = self.pause = self.budget = FOREVER
         self.in_window = self.steps = 0
         self.too_many = 0.0
+        self.built = self.depth = self.best_depth = self.best_event = -1
+        self.gap_after = self.gap_last = self.gap_next = self.gap_before = self.gap_final = -1
+        self.is_new = 1
+        self.status = int(Status.DONE)
+        self.limit = self.most = self.pause = self.budget = FOREVER
+        self.keys = empty(KEY, 0)
+        self.events = empty(EVENT, 0)
+        self.nodes = empty(NODE, 0)
+        self.frames = self.best = empty(FRAME, 0)
+        self.event_of = self.links = self.tree_ends = NO_INTS
+        self.seen_from = self.seen_depth = self.came = self.closed = NO_INTS
+        self.heads, self.soonest = np.zeros(states, np.int32), np.zeros(states, np.int32)
+        self.sums, self.tree_counts = np.zeros(states), np.zeros(0)
+        self.began, self.since = np.zeros(0, np.int64), np.zeros(states, np.int64)
+        self.match_rows = np.zeros((BOUND + events, 0), np.int64)
+        self.match_numbers = np.zeros((numbers, 0))
+        self.match_paths = np.zeros((0, 2), np.int32)
 
     def begin_at(self, values: Values, keys: Any, within: int, slide: int, origin: int) -> None:
         """Begin with the first of some keys, in windows of WITHIN, SLIDE and ORIGIN."""
@@ -213,6 +205,6 @@ class Search(Registers):
 
     def widen(self, matches: int) -> None:
         """Make room for so many matches; those that are there are lost."""
-        self.found = np.zeros((self.found.shape[0], matches), np.int64)
-        self.counted = np.zeros((self.counted.shape[0], matches))
-        self.paths = np.zeros((4 * matches, 2), np.int32)
+        self.match_rows = np.zeros((self.match_rows.shape[0], matches), np.int64)
+        self.match_numbers = np.zeros((self.match_numbers.shape[0], matches))
+        self.match_paths = np.zeros((4 * matches, 2), np.int32)
