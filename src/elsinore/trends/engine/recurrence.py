@@ -116,13 +116,7 @@ def ends_trends(store: Store, lanes: Index) -> cython.bint:
 
 @cython.nogil
 def gather(
-    program: Program,
-    store: Store,
-    slot: Index,
-    number: Index,
-    begin: Index,
-    lanes: Index,
-    row: Index,
+    program: Program, store: Store, slot: Index, at: Index, begin: Index, lanes: Index, row: Index
 ) -> cython.void:
     """Add a sum's sources up in a row of `work`.
 
@@ -130,7 +124,7 @@ def gather(
     """
     scaled: Index = store.slots[slot].scaled
     clear(store.work, row, 0, lanes, scaled)
-    for place in range(program.sums[number].sources, program.sums[number].sources_end):
+    for place in range(program.sums[at].sources, program.sums[at].sources_end):
         period: Index = program.sources[place].period
         cell: Index = program.sources[place].cell + (begin if period == 0 else 0)
         read: Index = program.sources[place].read

@@ -99,14 +99,9 @@ def empty_window(
 
 @cython.nogil
 def close_rows(
-    program: Program,
-    store: Store,
-    slot: Index,
-    kind: Index,
-    first: cython.longlong,
-    end: cython.longlong,
+    program: Program, store: Store, slot: Index, kind: Index, end: cython.longlong
 ) -> cython.void:
-    """Empty the lanes of windows `first` to before `end` in the rows of events."""
+    """Empty the lanes of windows before `end` in the rows of events."""
     overlap: Index = program.kinds[kind].overlap
     window: cython.longlong
     for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
@@ -115,7 +110,7 @@ def close_rows(
         if end > store.last[slot, kind]:
             drop_rows(program, store, slot, block)
             continue
-        for window in range(first, end):
+        for window in range(store.first[slot, kind], end):
             lane: Index = lane_of(window, overlap)
             width: Index = program.blocks[block].width
             empty_row_lanes(program, store, slot, block, lane, width, overlap)
@@ -151,7 +146,7 @@ def close_windows(
         close_snapshots(program, store, slot, kind, lane)
     if last >= store.first[slot, kind]:
         forget_snapshots(program, store, slot)
-        close_rows(program, store, slot, kind, store.first[slot, kind], end)
+        close_rows(program, store, slot, kind, end)
     store.first[slot, kind] = max(store.first[slot, kind], end)
 
 

@@ -48,12 +48,11 @@ def add_up(
     span: Index,
     place: Index,
     form: cython.double[::1],
-    first: Index,
     begin: Index,
     lanes: Index,
     columns: Index,
 ) -> cython.void:
-    """Let row 1 of `work` be the values of a form, which begins at `first`.
+    """Let row 1 of `work` be the values of a form, whose coefficients come first.
 
     They are those of a sum, `place`, in lanes of a span from `begin` on.
     """
@@ -62,7 +61,7 @@ def add_up(
     weights: Index = -1
     if program.sums[place].weight >= 0:
         weights = program.sums[place].weight - program.sets[number].addends + 1
-        weights = first + weights * program.sets[number].columns
+        weights *= program.sets[number].columns
     for lane in range(lanes):
         store.work.cells[1, lane] = 0.0
     for column in range(columns):
@@ -72,7 +71,7 @@ def add_up(
         if factor != 0.0:
             for lane in range(lanes):
                 store.work.cells[1, lane] += factor * store.snapshots[slot, cell + lane]
-        factor = form[first + column]
+        factor = form[column]
         if factor != 0.0:
             cell += (place - program.steps[at].sums) * program.steps[at].lanes
             for lane in range(lanes):
@@ -119,7 +118,7 @@ def put_span_in(
     if not is_any:
         return False
     for place in range(program.steps[at].sums, program.steps[at].sums_end):
-        add_up(program, store, slot, span, place, to.cells[slot], first, 0, lanes, columns)
+        add_up(program, store, slot, span, place, to.cells[slot, first:], 0, lanes, columns)
         target: Index = program.sums[place].cell
         if store.slots[slot].scaled:
             normalise(store.work, 1, 0, lanes)
@@ -209,9 +208,7 @@ def multiply_piece(
                 continue
             lanes: Index = program.steps[at].lanes
             for place in range(program.steps[at].sums, program.steps[at].sums_end):
-                add_up(
-                    program, store, slot, span, place, store.rows.cells[row], 0, 0, lanes, columns
-                )
+                add_up(program, store, slot, span, place, store.rows.cells[row], 0, lanes, columns)
                 normalise(store.work, 1, 0, lanes)
                 cell: Index = place - program.steps[at].sums
                 cell = cell * program.blocks[block].width + program.steps[at].lane

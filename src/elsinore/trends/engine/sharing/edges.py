@@ -206,7 +206,6 @@ def add_snapshot(
                     span,
                     place,
                     store.gathered.cells[reader],
-                    0,
                     begin,
                     lanes,
                     columns,

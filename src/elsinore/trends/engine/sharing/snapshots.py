@@ -212,17 +212,11 @@ def spread(
 
 @cython.nogil
 def add_plain_multiples(
-    store: Store,
-    to: Lanes,
-    slot: Index,
-    target: Index,
-    row: Index,
-    lanes: Index,
-    has_weight: cython.bint,
+    store: Store, to: Lanes, slot: Index, target: Index, row: Index, lanes: Index, weighted: Index
 ) -> cython.bint:
     """Add factors times a row of `work`, and weights times row 0; return if one is too great."""
     passed: cython.bint = False
-    if has_weight:
+    if weighted:
         for lane in range(lanes):
             store.work.cells[1, lane] = (
                 store.factors.cells[0, lane] * store.work.cells[row, lane]

@@ -15,6 +15,10 @@ from elsinore.trends.engine.store import RECORD, Store
 from elsinore.trends.engine.tables import Program
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
+COUNTED = (
+    *("bursts", "graphlets", "splits", "merges"),
+    *("graphlet_snapshots", "event_snapshots", "most_propagated"),
+)
 DECISIONS = 1_000  # by which it is measured how long one takes
 
 
@@ -55,34 +59,23 @@ class SharingCounts:
             SharingStatistics(
                 name=sharing_set.pattern,
                 queries=tuple(names[query] for query in sharing_set.queries),
-                bursts=int(counts["bursts"][number]),
-                graphlets=int(counts["graphlets"][number]),
                 shared_graphlets=int(counts["shared"][number]),
-                splits=int(counts["splits"][number]),
-                merges=int(counts["merges"][number]),
-                graphlet_snapshots=int(counts["graphlet_snapshots"][number]),
-                event_snapshots=int(counts["event_snapshots"][number]),
-                most_propagated=int(counts["most_propagated"][number]),
                 decisions=int(counts["considered"][number]),
                 decision_seconds=self._decision_seconds(program, store, number),
                 records=self._records(number, len(sharing_set.queries)),
+                **{name: int(counts[name][number]) for name in COUNTED},
             )
             for number, sharing_set in enumerate(self._sets)
             if len(sharing_set.queries) > 1
         ]
 
     def _records(self, number: int, queries: int) -> list[BurstRecord]:
-        rows = self._rows[self._rows["number"] == number]
+        names = ("time", "events", "benefit", "key")
         return [
             BurstRecord(
-                time=int(row["time"]),
-                events=int(row["events"]),
-                queries=queries,
-                shared=int(row["queries"]),
-                benefit=float(row["benefit"]),
-                key=int(row["key"]),
+                queries=queries, shared=int(row["queries"]), **{n: row[n].item() for n in names}
             )
-            for row in rows
+            for row in self._rows[self._rows["number"] == number]
         ]
 
     def _decision_seconds(self, program: Program, store: Store, number: int) -> float:
