@@ -29,10 +29,9 @@ from elsinore.expressions.columns import evaluate
 from elsinore.kernels.saved import seal
 from elsinore.operators import OperatorOptions, kind_for
 from elsinore.plan import Unit
-from elsinore.quantitative import decoding
-from elsinore.quantitative.decoding import decode
-from elsinore.quantitative.encoded_classes import UnsupportedValueError
-from elsinore.quantitative.encoding import MOST_NESTED, encode, varint
+from elsinore.quantitative import encoding
+from elsinore.quantitative.encoded_values import UnsupportedValueError
+from elsinore.quantitative.encoding import MOST_NESTED, decode, encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.operator import Spec
@@ -336,7 +335,7 @@ def test_a_key_that_refers_to_itself_many_times_is_not_hashed(
 ) -> None:
     doubled = b"N(\1" + b"".join(b"R" + varint(n) + b"R" + varint(n) + b"(\2" for n in range(60))
     content = doubled.replace(b"N(\1", b"N(\1", 1)
-    monkeypatch.setattr(decoding, "MOST_HASHED", 1000)
+    monkeypatch.setattr(encoding, "MOST_HASHED", 1000)
     with pytest.raises(StateError):
         decode(content + b"N{\1")
 

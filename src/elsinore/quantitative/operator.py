@@ -16,8 +16,7 @@ from elsinore.kernels.saved import reading_state, seal, unseal
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
-from elsinore.quantitative.decoding import Reader, decode
-from elsinore.quantitative.encoding import encode, varint
+from elsinore.quantitative.encoding import Reader, decode, encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.regex import TYPE

@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from elsinore.errors import InputError, StateError, did_you_mean
 from elsinore.kernels.saved import reading_state, seal, unseal
-from elsinore.quantitative.decoding import Reader, decode
-from elsinore.quantitative.encoded_classes import UnsupportedValueError
-from elsinore.quantitative.encoding import encode, varint
+from elsinore.quantitative.encoded_values import UnsupportedValueError
+from elsinore.quantitative.encoding import Reader, decode, encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import UNDEFINED, as_item
 from elsinore.quantitative.machine.actions import Actions
