@@ -38,7 +38,7 @@ def begin_registers(tables: Ints, registers: Registers) -> None:
         registers.numbers[0, tables[place]] = np.nan
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True)
 def clear_registers(tables: Ints, rules: Rules, registers: Registers) -> None:
     """Set row 0 of the registers as `begin_registers` does, and those of users' aggregates."""
     begin_registers(tables, registers)
@@ -47,7 +47,7 @@ def clear_registers(tables: Ints, rules: Rules, registers: Registers) -> None:
         registers.numbers[0, tables[place]] = rules.constants[tables[place + 1]]
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True)
 def copy_registers(source: int, target: int, registers: Registers) -> None:
     """Copy a row of the registers."""
     for register in range(registers.held.shape[1]):
@@ -126,7 +126,7 @@ def number_after(
     return value if np.isnan(before) else before + value
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True)
 def step_aggregate(
     tables: Ints,
     listed: int,
@@ -157,7 +157,7 @@ def step_aggregate(
         tables[FAILED] = row + 1
 
 
-@kernel(borrows=True, linked=True)
+@kernel(borrows=True)
 def _is_better(kind: int, column: int, is_whole: int, row: int, best: int, values: Values) -> bool:
     """Return whether an event's value is less (kind 2) or greater (3) than the best so far."""
     if is_whole == 1:

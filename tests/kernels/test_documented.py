@@ -111,7 +111,7 @@ def compiled_total() -> int:
     def first(numbers: np.ndarray) -> int:
         return numbers[0]
 
-    linked = compiled(first, borrows=True, linked=True)
+    linked = compiled(first, borrows=True)
 
     def total(numbers: np.ndarray) -> int:
         return linked(numbers) + linked(numbers[1:])

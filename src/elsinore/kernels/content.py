@@ -22,7 +22,6 @@ import numba
 import numpy as np
 from numba.extending import is_jitted
 
-from elsinore.kernels.compilers import pipeline_of
 from elsinore.kernels.decorator import Kernel, is_kernel
 from elsinore.kernels.means import shortcuts
 from elsinore.kernels.source import BORROWS, PACKAGE, global_names
@@ -30,7 +29,6 @@ from elsinore.kernels.source import BORROWS, PACKAGE, global_names
 FORM = 1  # of what is kept: to be raised where its files, or these keys, take another form
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 WRAPPERS = {"no_cfunc_wrapper"}  # options for what stands beside a kernel's code
-COMPILER = "compilers.py", "undocumented.py"  # what changes Numba's
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 
 
@@ -91,7 +89,7 @@ def _of_kernel(kernel: Any, seen: dict[int, int]) -> Iterator[str]:
 
 def _pipeline(kernel: Any) -> type | None:
     if is_kernel(kernel):
-        return pipeline_of(kernel)
+        return kernel.pipeline
     undocumented = shortcuts()
     pipeline: type | None = None if undocumented is None else undocumented.pipeline_of(kernel)
     return pipeline
@@ -168,8 +166,8 @@ def _module_source(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _compiler_source() -> str:
-    """Return a digest of the modules that change the compiler."""
-    return _digest([Path(__file__).with_name(name).read_text() for name in COMPILER])
+    """Return a digest of the module that changes the compiler."""
+    return _digest([Path(__file__).with_name("undocumented.py").read_text()])
 
 
 def _of_types(types: Any, seen: dict[int, int]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, partial, update_wrapper
+from functools import cache, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock
@@ -36,23 +36,20 @@ class Kernel:
     """
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[..., Any]  # of a kernel that only kernels call: plain Python
+    __call__: Callable[..., Any]
 
     def __init__(
         self,
         function: Any,
         options: Mapping[str, Any],
         pipeline: type | None,
-        *,
-        is_linked: bool,
     ) -> None:
         update_wrapper(self, function)
         self.py_func = function
         self.targetoptions = {"nopython": True, "boundscheck": None, **options}
         self.pipeline = pipeline
-        self.is_linked = is_linked
         self.made: Any = None  # the dispatcher, once it was asked for
-        self.__call__ = function if is_linked else self._first_call
+        self.__call__ = self._first_call
 
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
         return self.dispatcher(*args, **kwargs)
@@ -63,8 +60,7 @@ class Kernel:
         if getattr(sys.modules.get(function.__module__), function.__qualname__, None) is self:
             name: str = function.__qualname__
             return name
-        parts = function, self.targetoptions, self.pipeline
-        return partial(Kernel, *parts, is_linked=self.is_linked), ()
+        return Kernel, (function, self.targetoptions, self.pipeline)
 
     def __deepcopy__(self, _memo: object) -> Kernel:
         return self
@@ -76,8 +72,7 @@ class Kernel:
             made_of = import_module(COMPILER).dispatcher_of
             with _MAKING:
                 self.made = self.made or made_of(self)
-                if not self.is_linked:
-                    self.__call__ = self.made
+                self.__call__ = self.made
         return self.made
 
     @property
@@ -95,15 +90,13 @@ def compiled(
     *,
     inline: bool = False,
     borrows: bool = False,
-    linked: bool = False,
     pipeline: type | None = None,
 ) -> Callable[P, R]:
     """Return a function compiled on its first call for each signature; other threads may run.
 
     inline: copy the body into its callers before types are worked out. borrows: count no references
     to arrays: it makes, keeps and returns none, and its caller keeps those that it is given.
-    linked: only compiled code calls it, so it becomes machine code as a part of its callers (see
-    `undocumented`); called from Python it runs as plain Python. pipeline: the compiler's passes.
+    pipeline: the compiler's passes.
 
     Without Numba, or with ELSINORE_COMPILE=0 in the environment, nothing is compiled.
 
@@ -124,7 +117,7 @@ def compiled(
         options["inline"] = "always"
     if borrows:
         setattr(body, BORROWS, True)
-    python: Callable[P, R] = Kernel(body, options, pipeline, is_linked=linked)
+    python: Callable[P, R] = Kernel(body, options, pipeline)
     return python
 
 

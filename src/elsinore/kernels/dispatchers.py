@@ -10,7 +10,6 @@ from numba import types
 from numba.extending import typeof_impl
 
 from elsinore.kernels.cache import KernelCache
-from elsinore.kernels.compilers import pipeline_of
 from elsinore.kernels.decorator import Kernel
 from elsinore.kernels.means import shortcuts
 from elsinore.kernels.source import BORROWS, PACKAGE
@@ -21,7 +20,9 @@ def dispatcher_of(kernel: Kernel) -> Any:
     undocumented, body, options = shortcuts(), kernel.py_func, kernel.targetoptions
     if undocumented is not None:
         options = options | undocumented.counting(getattr(body, BORROWS, False))
-    dispatcher = numba.jit(pipeline_class=pipeline_of(kernel), **options)(body)
+    if kernel.pipeline is not None:
+        options = options | {"pipeline_class": kernel.pipeline}
+    dispatcher = numba.jit(**options)(body)
     dispatcher.kernel = kernel
     if undocumented is not None and _is_kept(body):
         undocumented.keep(dispatcher, KernelCache(kernel, undocumented))

@@ -74,7 +74,7 @@ def jitted(function: Any, known: dict[int, Any] | None = None) -> Any:
 
 def checked(function: Any) -> Any:
     """Return a function compiled such that its whole numbers are Python's."""
-    return compiled(function, linked=True, pipeline=CheckingCompiler)
+    return compiled(function, pipeline=CheckingCompiler)
 
 
 def key_kernel(attribute: str) -> Any:

@@ -19,12 +19,12 @@ from llvmlite import ir as llvm  # type: ignore[import-untyped]
 from numba import types
 from numba.core import ir
 from numba.core.cgutils import alloca_once
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import TypingError
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
-from elsinore.kernels.compilers import KernelCompiler
 from elsinore.kernels.means import shortcuts
 
 GREATEST = 1 << 53  # the size up to which all whole numbers are doubles
@@ -342,11 +342,12 @@ def _call(function: Any, arguments: tuple[Any, ...], scope: Any, where: Any) -> 
     return ir.Assign(value, name, where), ir.Expr.call(name, arguments, (), where)
 
 
-class CheckingCompiler(KernelCompiler):
+class CheckingCompiler(CompilerBase):  # type: ignore[misc]
     """Numba's compiler with checked numbers."""
 
-    is_linked = True
-
-    def add_passes(self, passes: Any) -> None:
-        """Add the pass above."""
+    def define_pipelines(self) -> list[Any]:
+        """Return the compiler's passes, the one above among them."""
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(CheckNumbers, IRProcessing)
+        passes.finalize()
+        return [passes]
