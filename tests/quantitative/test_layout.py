@@ -10,8 +10,13 @@ import elsinore.quantitative as qre
 from elsinore.quantitative.machine.control import Automaton, outcomes_of
 from elsinore.quantitative.machine.derive import Op
 from elsinore.quantitative.machine.evaluate import Program
-from elsinore.quantitative.machine.layout import Layout, is_unit, maker_of, reads
-from elsinore.quantitative.machine.reads import attributes_read_of
+from elsinore.quantitative.machine.layout import (
+    Layout,
+    attributes_read_of,
+    is_unit,
+    maker_of,
+    reads,
+)
 from elsinore.quantitative.runnable import Query
 
 A, B, C = (qre.event(name) for name in "abc")

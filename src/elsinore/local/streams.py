@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+from elsinore.arrow import picked, to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.kernels import numba_is_installed
-from elsinore.quantitative.buffers import picked
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take
 from elsinore.quantitative.runnable import NoValueWarning, Runnable

@@ -18,15 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_arrow, to_numpy, whole
+from elsinore.arrow import present, stored, to_arrow, to_numpy, whole
 from elsinore.kernels import numba_is_installed
 from elsinore.model.garbage import without_garbage_collection
-from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.items import record_type
 from elsinore.quantitative.machine.control import NotFlat, idle_classes
 from elsinore.quantitative.machine.flat_states import FlatStates
+from elsinore.quantitative.machine.layout import attributes_read_of
 from elsinore.quantitative.machine.predicates import Bits
-from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.regex import VALUE
 from elsinore.quantitative.stream import Machine, OperationError, Stream
 from elsinore.quantitative.values import Made, as_array

@@ -54,6 +54,14 @@ class RateError(QuerySemanticError):
         self.rule, self.expression, self.witness = rule, expression, witness
 
 
+def _broken(
+    rule: str, expression: str, witness: str, leaves: Sequence[Predicate], text: str
+) -> RateError:
+    """Return the error of a rule, with the predicates that are not known exactly."""
+    message = f"{expression}: {text}{_reason(leaves)}"
+    return RateError(message, rule=rule, expression=expression, witness=witness)
+
+
 def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
     """Raise RateError unless a sequence falls into parts of the rates in one way only."""
     automata = [automaton(rate) for rate in rates]
@@ -66,12 +74,10 @@ def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
             after = " ".join(f"({written(rate)})" for rate in rates[place + 1 :])
             first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
             witness = write_word(cuts.word, leaves)
-            raise RateError(
-                f"{expression}: where {before} ends and {after} begins is not always clear: "
-                f"'{witness}' is {first_cut} or {second_cut}.{_reason(leaves)}",
-                rule="split",
-                expression=expression,
-                witness=witness,
+            raise _broken(
+                *("split", expression, witness, leaves),
+                f"where {before} ends and {after} begins is not always clear: '{witness}' is "
+                f"{first_cut} or {second_cut}.",
             )
         if place:
             last = automaton(seq(*rates[place:]))
@@ -81,24 +87,20 @@ def check_iterable(expression: str, rate: Regex) -> None:
     """Raise RateError unless a sequence falls into parts of the rate in one way only."""
     nfa = automaton(rate)
     if 0 in nfa.accepting:
-        raise RateError(
-            f"{expression}: the rate {written(rate)} contains the empty sequence, and any number "
-            "of empty parts fit anywhere. Iterate over what has at least one item.",
-            rule="iterate",
-            expression=expression,
-            witness=EMPTY_WORD,
+        raise _broken(
+            *("iterate", expression, EMPTY_WORD, ()),
+            f"the rate {written(rate)} contains the empty sequence, and any number of empty parts "
+            "fit anywhere. Iterate over what has at least one item.",
         )
     cuts = ambiguous_iteration(nfa)
     if cuts is not None:
         leaves = _leaves([rate])
         first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
         witness = write_word(cuts.word, leaves)
-        raise RateError(
-            f"{expression}: where one part of {written(rate)} ends and the next begins is not "
-            f"always clear: '{witness}' is {first_cut} or {second_cut}.{_reason(leaves)}",
-            rule="iterate",
-            expression=expression,
-            witness=witness,
+        raise _broken(
+            *("iterate", expression, witness, leaves),
+            f"where one part of {written(rate)} ends and the next begins is not always clear: "
+            f"'{witness}' is {first_cut} or {second_cut}.",
         )
 
 
@@ -113,13 +115,10 @@ def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
                 witness, reason = write_word(word, leaves), _reason(leaves)
                 match_ = "may both match" if reason else "both match"
                 are = "may not be" if reason else "are not"
-                raise RateError(
-                    f"{expression}: parts {first + 1} and {second + 1} {match_} '{witness}', so "
-                    f"their rates {written(rates[first])} and {written(rates[second])} {are} "
-                    f"disjoint.{reason}",
-                    rule="either",
-                    expression=expression,
-                    witness=witness,
+                raise _broken(
+                    *("either", expression, witness, leaves),
+                    f"parts {first + 1} and {second + 1} {match_} '{witness}', so their rates "
+                    f"{written(rates[first])} and {written(rates[second])} {are} disjoint.",
                 )
 
 
@@ -135,12 +134,10 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
             leaves = _leaves(rates)
             witness = write_word(word, leaves)
             matching, refusing = (1, place) if first.accepts(word) else (place, 1)
-            raise RateError(
-                f"{expression}: part {matching} matches '{witness}' and part {refusing} does not; "
-                f"the rates {written(rates[0])} and {written(rate)} differ.{_reason(leaves)}",
-                rule="combine",
-                expression=expression,
-                witness=witness,
+            raise _broken(
+                *("combine", expression, witness, leaves),
+                f"part {matching} matches '{witness}' and part {refusing} does not; the rates "
+                f"{written(rates[0])} and {written(rate)} differ.",
             )
 
 
@@ -174,13 +171,10 @@ def check_contained(expression: str, rate: Regex, whole: Regex) -> None:
     if word is not None:
         leaves = _leaves([rate, whole])
         witness = write_word(word, leaves)
-        raise RateError(
-            f"{expression}: the query of each key matches '{witness}', at which nothing is "
-            f"collected: its rate {written(rate)} is not contained in {written(whole)}."
-            f"{_reason(leaves)}",
-            rule="map_collect",
-            expression=expression,
-            witness=witness,
+        raise _broken(
+            *("map_collect", expression, witness, leaves),
+            f"the query of each key matches '{witness}', at which nothing is collected: its rate "
+            f"{written(rate)} is not contained in {written(whole)}.",
         )
 
 

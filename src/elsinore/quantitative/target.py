@@ -14,7 +14,7 @@ from elsinore.errors import QuerySemanticError
 from elsinore.kernels import numba_is_installed
 from elsinore.model.query import PythonQuery
 from elsinore.quantitative.functions import Key, left, right
-from elsinore.quantitative.machine.reads import attributes_read_of
+from elsinore.quantitative.machine.layout import attributes_read_of
 from elsinore.quantitative.nodes import (
     Combine,
     Either,

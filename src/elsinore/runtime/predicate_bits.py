@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from elsinore.arrow import to_arrow, whole
+from elsinore.arrow import is_text, present, stored, to_arrow, whole
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.expressions.columns import evaluate
 from elsinore.model import Schema
 from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
-from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated

@@ -15,8 +15,7 @@ from typing import Any, Self
 
 from elsinore.quantitative.functions import left, right
 from elsinore.quantitative.lowered import objects
-from elsinore.quantitative.lowered.externals import FUNCTIONS, PURE
-from elsinore.quantitative.lowered.shapes import ROOT, Record, Shapes, plus
+from elsinore.quantitative.lowered.shapes import FUNCTIONS, PURE, ROOT, Record, Shapes, plus
 from elsinore.quantitative.lowered.types import Types
 from elsinore.quantitative.lowered.words import (
     Collected,
@@ -29,7 +28,7 @@ from elsinore.quantitative.lowered.words import (
 )
 from elsinore.quantitative.machine.evaluate import Program
 from elsinore.quantitative.machine.layout import Place, is_unit, reads
-from elsinore.quantitative.machine.page import INDENT
+from elsinore.quantitative.machine.names import INDENT
 from elsinore.quantitative.machine.walk import Stack, Walk
 from elsinore.quantitative.nodes import Atom, Combine, Either, Iterate, Split, Window
 from elsinore.quantitative.regex import ALWAYS, nullable

@@ -10,7 +10,7 @@ from elsinore.quantitative.lowered import objects
 from elsinore.quantitative.lowered.code_of_tables import TableCode
 from elsinore.quantitative.lowered.words import Dynamic, Marks, Panes, size
 from elsinore.quantitative.machine.layout import Place
-from elsinore.quantitative.machine.page import INDENT
+from elsinore.quantitative.machine.names import INDENT
 
 
 class WindowCode(TableCode):

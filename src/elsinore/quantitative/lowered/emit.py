@@ -13,8 +13,7 @@ from elsinore.quantitative.lowered import objects
 from elsinore.quantitative.lowered.code import Context
 from elsinore.quantitative.lowered.code_of_windows import WindowCode
 from elsinore.quantitative.lowered.columns import out_size, parts_of
-from elsinore.quantitative.lowered.externals import FUNCTIONS
-from elsinore.quantitative.lowered.shapes import moved, plus
+from elsinore.quantitative.lowered.shapes import FUNCTIONS, moved, plus
 from elsinore.quantitative.lowered.words import (
     RESULTS,
     Dynamic,
@@ -25,7 +24,7 @@ from elsinore.quantitative.lowered.words import (
     word_at,
 )
 from elsinore.quantitative.machine.layout import Place
-from elsinore.quantitative.machine.page import INDENT
+from elsinore.quantitative.machine.names import INDENT
 from elsinore.quantitative.regex import ALWAYS
 from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 

@@ -168,8 +168,6 @@ def _share_all(
     return 0
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def _begin_of_elements(heap: p_longlong, shapes: p_longlong, at: longlong) -> longlong:
     """Return where an object's entries begin."""
@@ -179,8 +177,6 @@ def _begin_of_elements(heap: p_longlong, shapes: p_longlong, at: longlong) -> lo
     return at + RING + shapes[shape + 2]
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def _number_of_elements(heap: p_longlong, shapes: p_longlong, at: longlong) -> longlong:
     """Return how many entries an object has."""
@@ -224,8 +220,6 @@ def compact(
             at += fresh[at + SIZE]
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def _move_all(
     heap: p_longlong,
@@ -268,8 +262,6 @@ def new_table(heap: p_longlong, kind: longlong, capacity: longlong, stride: long
     return at
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def _slot(heap: p_longlong, at: longlong, words: longlong, capacity: longlong) -> longlong:
     mixed: cython.ulonglong = 0
@@ -279,8 +271,6 @@ def _slot(heap: p_longlong, at: longlong, words: longlong, capacity: longlong) -
     return cython.cast(cython.longlong, mixed & cython.cast(cython.ulonglong, capacity - 1))
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def find(heap: p_longlong, table: longlong, stride: longlong, words: longlong) -> longlong:
     """Return the place of the entry whose key lies in the scratch words, 0 where there is none."""
@@ -300,8 +290,6 @@ def find(heap: p_longlong, table: longlong, stride: longlong, words: longlong) -
         slot = (slot + 1) & (capacity - 1)
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def _free_slot(heap: p_longlong, table: longlong, at: longlong, words: longlong) -> longlong:
     """Return the word of the index for the entry at a place, whose key is new."""
@@ -312,8 +300,6 @@ def _free_slot(heap: p_longlong, table: longlong, at: longlong, words: longlong)
     return table + ENTRIES + slot
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def _copy_entries(
     heap: p_longlong,
@@ -451,8 +437,6 @@ def add_numbers(
     return table
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def _place_of_text(shapes: p_longlong, number: longlong) -> longlong:
     """Return the place of a text in the order of texts (see `Texts.ranks`)."""
@@ -466,8 +450,6 @@ def _place_of_text(shapes: p_longlong, number: longlong) -> longlong:
     return shapes[pair + 1]
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def best(heap: p_longlong, shapes: p_longlong, table: longlong, of: longlong) -> longlong:
     """Return the entry with the greatest number, of several that of the least key; 0 for none.
@@ -497,8 +479,6 @@ def best(heap: p_longlong, shapes: p_longlong, table: longlong, of: longlong) ->
     return found
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def at_rank(heap: p_longlong, table: longlong, fraction: cython.double) -> longlong:
     """Return the entry at rank floor(fraction * (n - 1)) of n values counted by cells; 0 for none.
@@ -699,8 +679,6 @@ def add_in_order(
     return at
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def front_with(heap: p_longlong, at: longlong, fraction: cython.double, word: longlong) -> longlong:
     """Return the word in front of a collection with one more word, which is not put into it."""
@@ -855,8 +833,6 @@ def mark(
     return at
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
 @cython.nogil
 def marks(heap: p_longlong, at: longlong, levels: longlong) -> longlong:
     """Return how many marks a histogram tells of."""

@@ -13,18 +13,16 @@ from numba import types
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
+from elsinore.arrow import is_text, present, stored
 from elsinore.kernels import is_kernel
-from elsinore.kernels.compilers import QuickCompiler
 from elsinore.kernels.decorator import compiled
 from elsinore.kernels.means import shortcuts
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.approximate import CellAt
-from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.folds import Counting
 from elsinore.quantitative.lowered.code import Context
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
 from elsinore.quantitative.lowered.emit import OF_HEAP, Compiled, constants
-from elsinore.quantitative.lowered.externals import FUNCTIONS
 from elsinore.quantitative.lowered.functions import (
     FILE,
     HOME,
@@ -38,12 +36,12 @@ from elsinore.quantitative.lowered.functions import (
 )
 from elsinore.quantitative.lowered.objects import LISTED
 from elsinore.quantitative.lowered.records import can_be_field, record_class
-from elsinore.quantitative.lowered.shapes import FRESH
+from elsinore.quantitative.lowered.shapes import FRESH, FUNCTIONS
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.evaluate import Program
 from elsinore.quantitative.machine.layout import nodes_of
-from elsinore.quantitative.machine.page import INDENT
+from elsinore.quantitative.machine.names import INDENT
 from elsinore.quantitative.machine.predicates import FEW_TOLD, MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window
 from elsinore.quantitative.relations import Aggregate, Join, Project, Select
@@ -248,7 +246,7 @@ def _lowered(
         nullable=nullable & set(columns),
         machine=machine,
         shapes=context.shapes.array(),
-        run=compiled(names["run"], borrows=True, pipeline=QuickCompiler),
+        run=compiled(names["run"], borrows=True),
         classes={as_named_tuple(kind): kind for kind in _dataclasses(query)},
         spelled_out=context.spelled_out
         | texts_of(value for node in nodes_of(query) for value in _functions(node)),

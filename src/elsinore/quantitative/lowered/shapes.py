@@ -1,4 +1,4 @@
-"""How objects of the heap, and the records of streams, are laid out."""
+"""How objects of the heap, and the records of streams, are laid out; and the heap's functions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from llvmlite import binding as llvm  # type: ignore[import-untyped]
+from numba import types
 
-from elsinore.quantitative.lowered import objects
+from elsinore.quantitative.lowered import heap, objects
 from elsinore.quantitative.lowered.words import Dynamic, size
 
 FLAGS = 62  # atoms in a word of flags
@@ -92,3 +94,23 @@ def moved(handles: Handles, by: int) -> Handles:
 def plus(at: str, offset: int) -> str:
     """Return the expression of a place so many words on."""
     return f"{at} + {offset}" if offset else at
+
+
+# --- the heap's functions, which machines call by their addresses --------------------------------
+
+PARAMETERS = {"p": types.CPointer(types.int64), "i": types.int64, "d": types.float64}
+PURE = {"find", "best", "at_rank", "front_with", "marks"}  # these need no room
+
+
+def _external(name: str, address: int, parameters: str) -> types.ExternalFunction:
+    """Return a function of the heap; the name of its symbol tells what it takes."""
+    symbol = f"elsinore_heap_{name}_{parameters}"
+    llvm.add_symbol(symbol, address)
+    return types.ExternalFunction(symbol, types.int64(*(PARAMETERS[kind] for kind in parameters)))
+
+
+FUNCTIONS = (  # none where modules run uncompiled, for a debugger
+    {name: _external(name, *about) for name, about in heap.addresses().items()}
+    if heap.IS_COMPILED
+    else {}
+)

@@ -19,7 +19,7 @@ from elsinore.quantitative.machine.control import Automaton, NotFlat, Outcome, S
 from elsinore.quantitative.machine.derive import ITEM, Kind, Op
 from elsinore.quantitative.machine.evaluate import Program
 from elsinore.quantitative.machine.flat_states import as_stacks, flattened
-from elsinore.quantitative.machine.page import Page
+from elsinore.quantitative.machine.names import Page
 from elsinore.quantitative.machine.scope import Scope, cells
 from elsinore.quantitative.machine.walk import State as Stacks
 
@@ -95,7 +95,7 @@ class Table:
         return state
 
     def _page(self) -> Page:
-        page = Page(None, self._shown, lambda _: None, makes=False)
+        page = Page(None, self._shown, makes=False)
         page.names |= {"deque": deque, "NOTHING": NOTHING}
         page.names |= {f"table{number}": inner for number, inner in self._inner.items()}
         return page

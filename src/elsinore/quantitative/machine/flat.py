@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -26,9 +26,8 @@ from elsinore.quantitative.machine.control import (
     outcomes_of,
 )
 from elsinore.quantitative.machine.derive import Kind
-from elsinore.quantitative.machine.names import is_name
-from elsinore.quantitative.machine.page import INDENT, Page
-from elsinore.quantitative.machine.scope import Scope, cells, is_full, window_sizes
+from elsinore.quantitative.machine.names import INDENT, Page, is_name
+from elsinore.quantitative.machine.scope import Scope, cells
 
 COLUMN = re.compile(r"\bc(\d+)\b")
 GIVEN = "*given"  # stands in the source for what turns out to be read of an item
@@ -111,9 +110,6 @@ class Writer(Page):
         for number in range(len(self.automaton.states)):
             self.line(f"{'el' if number else ''}if q == {number}:")
             self.level += 1
-            state = self.automaton.states[number]
-            for name, size in window_sizes(self.automaton, state):
-                self.line(f"{is_full(name)} = len({name}) == {size}")
             self.line(f"for {GIVEN} in items:")
             self.level += 1
             self._classes(lambda bits: self._transition(bits, number))  # noqa: B023
@@ -227,8 +223,7 @@ class Loops:
     is. Values are appended by `puts`, one for each field of the class `made`, or one alone.
 
     numbered: whether items come with the number of their class; columns: with which attributes;
-    cells: the length of a state; expected: by class, whether its items have values; assumed: what
-    was known of columns' values.
+    cells: the length of a state; expected: by class, whether its items have values.
     """
 
     source: str
@@ -239,7 +234,6 @@ class Loops:
     cells: int
     made: type | None
     expected: tuple[bool, ...]
-    assumed: Mapping[str, type]
 
     @property
     def width(self) -> int:
@@ -255,28 +249,18 @@ def loops(
     *,
     many: bool,
     shown: frozenset[Kind],
-    kind_of: Callable[[str], type | None],
 ) -> Loops:
     """Write an automaton's loops; `order`: the classes of items, by the numbers they come with.
 
-    shown: the counts of which older versions are read; others are dicts that are changed in place;
-    kind_of: what is known of a column's values (`Page`).
+    shown: the counts of which older versions are read; others are dicts that are changed in place.
     """
-    assumed: dict[str, type] = {}
-
-    def noted(name: str) -> type | None:
-        kind = kind_of(name)
-        if kind is not None:
-            assumed[name] = kind
-        return kind
-
     given: dict[str, Any] = {
         "automaton": automaton, "record": record, "many": many, "order": order,
     }  # fmt: skip
-    writer = Writer(columns, shown, noted, **given)
+    writer = Writer(columns, shown, **given)
     text = writer.source()
     if len(writer.given_out) > 1:  # of several kinds: as they are
-        writer = Writer(columns, shown, noted, makes=False, **given)
+        writer = Writer(columns, shown, makes=False, **given)
         text = writer.source()
     (made,) = writer.given_out or {None}
     if columns is None:
@@ -300,5 +284,4 @@ def loops(
         cells=1 + writer.most_cells,
         made=made,
         expected=tuple(expects_value(automaton, bits) for bits in order),
-        assumed=assumed,
     )

@@ -40,7 +40,6 @@ class FlatStates:
         self._order: list[int] = []  # the classes, the most frequent first
         self._shown: frozenset[Kind] = frozenset()
         self._loops: dict[bool, Loops] = {}  # by whether there are several streams
-        self._unknown: set[str] = set()  # columns that have been of several kinds, or had nulls
         self._cells: list[list[Any]] = [[]]  # by code: the control states, -1: not begun; registers
         self.taken: Any = np.zeros(0, np.int64)  # items, by code
 
@@ -84,7 +83,7 @@ class FlatStates:
             raise NotFlat("keys within several streams")
         self._meet(bits)
         numbers = self._numbered(bits)
-        machine = self._machine(items, many=many)
+        machine = self._machine(many=many)
         self._begin(machine)
         acting = np.flatnonzero(numbers != IDLE)
         rows = None if len(acting) == len(bits) else acting
@@ -183,22 +182,14 @@ class FlatStates:
         self._order = [bits for bits in classes if not self._automaton.idle(bits)]
         self._loops = {}
 
-    def _machine(self, items: Any, *, many: bool) -> Loops:
-        """Return the loops, written anew where columns are not what they were known as."""
-        machine = self._loops.get(many)
-        if machine is not None:
-            surprising = {n for n, kind in machine.assumed.items() if kind_of(items[n]) is not kind}
-            if not surprising:
-                return machine
-            self._unknown |= surprising
-            self._loops = {}
-        columns = items if isinstance(items, Mapping) else {}
-        self._loops[many] = loops(
-            self._automaton, self._columns, self._record, self._order,
-            many=many,
-            shown=self._shown,
-            kind_of=lambda name: None if name in self._unknown else kind_of(columns[name]),
-        )  # fmt: skip
+    def _machine(self, *, many: bool) -> Loops:
+        """Return the loops, for several streams or for one."""
+        if many not in self._loops:
+            self._loops[many] = loops(
+                *(self._automaton, self._columns, self._record, self._order),
+                many=many,
+                shown=self._shown,
+            )
         return self._loops[many]
 
     def _numbered(self, bits: Any) -> Any:
@@ -278,20 +269,6 @@ def flattened(automaton: Automaton, state: State, shown: frozenset[Kind]) -> lis
             states = {key: flattened(inner, each, shown) for key, each in value.states.items()}
             cells += [states, flattened(inner, value.idle, shown)]
     return cells
-
-
-def kind_of(column: pa.Array) -> type | None:
-    """Return the class of all values of a column, object for any but None, None if it is not known.
-
-    >>> kind_of(pa.array([1.5])), kind_of(pa.array(["a"])), kind_of(pa.array([1.5, None]))
-    (<class 'float'>, <class 'object'>, None)
-    """
-    kind = column.type
-    if column.null_count or (pa.types.is_dictionary(kind) and column.dictionary.null_count):
-        return None
-    if pa.types.is_integer(kind):
-        return int
-    return float if kind in {pa.float64(), pa.float32()} else object
 
 
 def as_list(column: pa.Array, rows: Any) -> list[Any]:

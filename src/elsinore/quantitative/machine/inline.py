@@ -105,6 +105,10 @@ class _Writer(ast.NodeTransformer):
                     written = writer.visit(_copy(inner.body))
                     assert isinstance(written, ast.expr)
                     return written
+        tested = self._given.get(names[0], "") if names else ""
+        if called is is_comparable and tested.isidentifier():  # NaN alone differs from itself
+            known = f"type({tested}) is float and {tested} == {tested}"
+            return _parsed(f"{known} or {self._name(called)}({tested})")
         if isinstance(called, FunctionType) and names == [self._item] and len(node.args) == 1:
             return ast.Call(_parsed(self._name(called)), [_parsed(self._handed(called))], [])
         written = self.generic_visit(node)
@@ -119,60 +123,22 @@ class _Writer(ast.NodeTransformer):
         return ast.Name(self._name(self._around[node.id]), ast.Load())
 
 
-def simplified(text: str, kind_of: Callable[[str], type | None], names: Mapping[str, Any]) -> str:
-    """Return an expression without what is known of its variables: conversions, tests for None.
+def simplified(text: str) -> str:
+    """Return an expression without tests whose truth is written, and tuples read in part.
 
-    What is taken out of a tuple that is written out is written alone.
-
-    kind_of: the class of a variable's values, object for any but None, None where nothing is known.
-
-    >>> known = {"a": float, "b": object}.get
-    >>> simplified("g(a) + g(b)", known, {"g": float})
-    'a + g(b)'
-    >>> simplified("(True, b)[1] if (True, b)[0] else 0", known, {})
-    'b'
-    >>> simplified("(1 / a, b)[1]", known, {})
-    '(1 / a, b)[1]'
-    >>> simplified("1 if a is not None and a > limit else 0", known, {})
-    '1 if a > limit else 0'
+    >>> simplified("(True, b)[1] if (True, b)[0] else 0"), simplified("(1 / a, b)[1]")
+    ('b', '(1 / a, b)[1]')
     """
-    return ast.unparse(_Simplifier(kind_of, names).visit(_parsed(text)))
+    return ast.unparse(_Simplifier().visit(_parsed(text)))
 
 
 class _Simplifier(ast.NodeTransformer):
-    def __init__(self, kind_of: Callable[[str], type | None], names: Mapping[str, Any]) -> None:
-        self._kind_of, self._names = kind_of, names
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and len(node.args) == 1:
-            called, (given,) = self._names.get(node.func.id), node.args
-            kind = self._kind_of(given.id) if isinstance(given, ast.Name) else None
-            if called in (float, int):
-                return given if kind is called else node
-            if called is is_comparable and kind is int:
-                return ast.Constant(value=True)
-            if called is is_comparable and kind is float:  # NaN alone differs from itself
-                same = ast.Compare(given, [ast.Eq()], [given])
-                return ast.BoolOp(ast.Or(), [same, node])
-        return node
-
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         match node:
             case ast.Subscript(ast.Tuple(parts), ast.Constant(int() as place)):
                 if -len(parts) <= place < len(parts) and all(map(_is_read, parts)):
                     return parts[place]
-        return node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        match node:
-            case ast.Compare(
-                ast.Name(name), [ast.Is() | ast.IsNot() as test], [ast.Constant(None)]
-            ):
-                if self._kind_of(name) is not None:
-                    return ast.Constant(isinstance(test, ast.IsNot))
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -245,8 +211,6 @@ def _around(function: FunctionType, body: ast.expr) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for node in ast.walk(body):
         if isinstance(node, ast.Name) and node.id not in code.co_varnames[: code.co_argcount]:
-            if node.id in code.co_varnames:
-                raise KeyError(node.id)  # a name for a part that is read later than next
             if node.id in cells:
                 try:
                     values[node.id] = cells[node.id].cell_contents
@@ -260,50 +224,14 @@ def _around(function: FunctionType, body: ast.expr) -> dict[str, Any]:
 
 
 def _body(node: ast.AST) -> ast.expr | None:
-    """Return the one expression of a function, after names for parts of it at most."""
+    """Return the one expression that a function returns."""
     if isinstance(node, ast.Lambda):
         return node.body
     assert isinstance(node, ast.FunctionDef)
-    body = list(node.body)
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        del body[0]
-    expression: ast.expr | None = None
-    name: str | None = None  # which the expression so far is called by
-    for statement in body:
-        match statement:
-            case ast.Assign([ast.Name(called)], value):
-                next_name: str | None = called
-            case ast.Return(ast.expr() as value) if statement is body[-1]:
-                next_name = None
-            case _:
-                return None
-        if expression is not None:
-            if name is None or not _reads_once(value, name):
-                return None
-            value = _Named(name, expression).visit(_copy(value))
-        expression, name = value, next_name
-    return expression if name is None else None
-
-
-def _reads_once(expression: ast.expr, name: str) -> bool:
-    """Return whether a name is read just once, whatever comes of the expression's other parts."""
-    nodes = list(ast.walk(expression))
-    branches = any(
-        isinstance(node, ast.IfExp | ast.BoolOp)
-        or (isinstance(node, ast.Compare) and len(node.ops) > 1)
-        for node in nodes
-    )
-    return not branches and sum(isinstance(n, ast.Name) and n.id == name for n in nodes) == 1
-
-
-class _Named(ast.NodeTransformer):
-    """Writes an expression in the place of its name."""
-
-    def __init__(self, name: str, expression: ast.expr) -> None:
-        self._name, self._expression = name, expression
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._expression if node.id == self._name else node
+    match node.body:
+        case [ast.Return(value)] | [ast.Expr(ast.Constant()), ast.Return(value)]:
+            return value
+    return None
 
 
 @functools.cache

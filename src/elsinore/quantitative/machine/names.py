@@ -1,20 +1,66 @@
-"""By which names values are known while an item's operations are written."""
+"""Generated source while it is written: lines, and the names of what they refer to."""
 
 from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from elsinore.quantitative.functions import Key
-from elsinore.quantitative.machine.derive import ITEM, Derivation, Symbol
+from elsinore.quantitative.machine.derive import ITEM, Derivation, Kind, Symbol
 from elsinore.quantitative.machine.inline import expression_of, simplified
-from elsinore.quantitative.machine.page import Page
-from elsinore.quantitative.machine.reads import item_reads
+from elsinore.quantitative.machine.layout import item_reads
 
-COLUMN = re.compile(r"c(\d+)")
+INDENT = "    "
 CONSTANT = re.compile(r"-?\d+(\.\d+)?|None|True|False")
+
+
+@dataclass(slots=True)
+class Page:
+    """Lines of code, and what they refer to by name.
+
+    columns: the items' attributes, None where items are objects; shown: counts of which older
+    versions are read, so that they are not changed in place.
+    """
+
+    columns: tuple[str, ...] | None
+    shown: frozenset[Kind]
+    lines: list[str] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=dict)
+    makes: bool = True  # whether records that are given out alone may be tuples of their fields
+    given_out: set[type | None] = field(default_factory=set)  # of which classes; None: others
+    level: int = 0
+    _known: dict[int, str] = field(default_factory=dict)  # id of a value -> its name
+    _temporaries: int = 0
+
+    def line(self, text: str) -> None:
+        """Write a line at the level of indentation."""
+        self.lines.append(INDENT * self.level + text)
+
+    def temporary(self) -> str:
+        """Return a new name of a variable."""
+        self._temporaries += 1
+        return f"t{self._temporaries}"
+
+    def name_of(self, value: Any) -> str:
+        """Return a name for a value, the same one each time."""
+        if id(value) not in self._known:
+            self._known[id(value)] = name = f"g{len(self._known)}"
+            self.names[name] = value
+        return self._known[id(value)]
+
+    def chain(self, states: Sequence[int], write: Callable[[int], Any], state: str) -> None:
+        """Write what is done in each of some control states; `state` is where its number is."""
+        if len(states) > 1:
+            self.line(f"p = {state}")
+            state = "p"
+        for place, number in enumerate(states):
+            self.line(f"{'el' if place else ''}if {state} == {number}:")
+            self.level += 1
+            write(number)
+            self.level -= 1
 
 
 class Names:
@@ -99,13 +145,6 @@ class Names:
             return None
         return f"c{self.writer.columns.index(name)}"
 
-    def _kind_of(self, variable: str) -> type | None:
-        """Return the class of a variable's values, where it is a column of which it is known."""
-        place = COLUMN.fullmatch(variable)
-        if place is None or self.writer.columns is None:
-            return None
-        return self.writer.kind_of(self.writer.columns[int(place[1])])
-
     def call(self, function: Any, given: Sequence[Any]) -> str:
         """Write the call of a function; return the expression of its value."""
         items = [n for n, value in enumerate(given) if value is ITEM]
@@ -123,7 +162,7 @@ class Names:
                 lambda function: self._item(item_reads(function)),
             )
             if text is not None:
-                return simplified(text, self._kind_of, self.writer.names)
+                return simplified(text)
         reads = item_reads(function) if items == [0] else None
         texts = [self._item(reads) if value is ITEM else self.text(value) for value in given]
         return f"{self.writer.name_of(function)}({', '.join(texts)})"

@@ -14,8 +14,7 @@ from typing import Any
 
 from elsinore.quantitative.machine.control import Automaton, Choice, Outcome, State
 from elsinore.quantitative.machine.derive import ITEM, Kind, Op, Symbol, registers
-from elsinore.quantitative.machine.names import Names
-from elsinore.quantitative.machine.page import INDENT, Page
+from elsinore.quantitative.machine.names import INDENT, Names, Page
 
 CHANGED = re.compile(r"\br\d|\bR\d+\[|\bu\[")  # a register in an expression
 
@@ -172,11 +171,7 @@ class Scope(Names):
         after = writer.temporary()
         writer.line(f"{after} = {self._of(window.fold.step, total, given)}")
         inverse = self._of(window.fold.inverse, after, f"{kept}[0]")
-        if kept.startswith("r"):
-            writer.line(f"if {is_full(kept)}: {after} = {inverse}")
-            writer.line(f"else: {is_full(kept)} = len({kept}) == {window.size - 1}")
-        else:
-            writer.line(f"if len({kept}) == {window.size}: {after} = {inverse}")
+        writer.line(f"if len({kept}) == {window.size}: {after} = {inverse}")
         self.after.append(f"{kept}.append({given})")  # the oldest one goes
         self._give(op.result, kept, after)
 
@@ -299,11 +294,7 @@ class Scope(Names):
     def assign_variables(self, outcome: Outcome) -> None:
         """Write what the registers hold, where they are variables."""
         pairs = [(f"r{n}", text) for n, text in enumerate(self._sources(outcome))]
-        changed = [(to, text) for to, text in pairs if to != text]
-        self._assign_all(changed)
-        for name, size in window_sizes(self.automaton, self.automaton.states[outcome.target]):
-            if any(to == name for to, _ in changed):
-                self.writer.line(f"{is_full(name)} = len({name}) == {size}")
+        self._assign_all([(to, text) for to, text in pairs if to != text])
 
     def assign_columns(self, outcome: Outcome, number: int) -> None:
         """Write what the registers hold, where each is in a list, by the code of the stream."""
@@ -333,22 +324,6 @@ class Scope(Names):
             return
         for to, text in pairs:
             self.writer.line(f"{to} = {text}")
-
-
-def window_sizes(automaton: Automaton, state: State) -> list[tuple[str, int]]:
-    """Return the variables that hold the values of windows in a state, with the windows' sizes."""
-    sizes: list[tuple[str, int]] = []
-    place = 0
-    for kind in state.kinds:
-        if kind.of == "window":
-            sizes.append((f"r{place}", automaton.windows[kind.number].size))
-        place += cells(kind)
-    return sizes
-
-
-def is_full(name: str) -> str:
-    """Return the variable that tells whether the window in a variable has its size."""
-    return f"full_{name}"
 
 
 def _changes_nothing(outcome: Outcome | Choice, number: int) -> bool:

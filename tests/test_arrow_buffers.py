@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elsinore.quantitative.buffers import picked, present, stored
+from elsinore.arrow import picked, present, stored
 
 COLUMNS = {
     "numbers": (pa.int64(), [1, None, -3, 4]),
