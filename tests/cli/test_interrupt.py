@@ -121,7 +121,7 @@ def test_a_process_that_will_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "1\n"
-        monkeypatch.setattr(interrupt, "_below", lambda *_: {process.pid})
+        monkeypatch.setattr(interrupt, "_descendants", lambda *_: {process.pid})
         interrupt.end_children()
         assert process.wait(timeout=PATIENCE) == -signal.SIGKILL
 
