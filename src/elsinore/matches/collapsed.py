@@ -23,8 +23,9 @@ from elsinore.matches.arrays import Bools, Doubles, Ints, Keys, MatchBatch, Shor
 from elsinore.matches.collapsed_ranges import RangeSets, StateEvents, range_sets
 from elsinore.matches.collapsible import known_conditions, needs_paths
 from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, WINDOW
-from elsinore.matches.engine.pattern import PatternSearch, RowSets, due_windows, values_alone
+from elsinore.matches.engine.pattern import PatternSearch, due_windows, values_alone
 from elsinore.matches.engine.sets import fill_registers
+from elsinore.matches.engine.tables import Values
 from elsinore.matches.engine.windows import WINDOW_COLUMNS
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, LISTED, QuerySearch
@@ -68,9 +69,9 @@ class CollapsedSearch:
         if len(rows) == 0:
             return
         if self._needs_paths:
-            row_sets = RowSets(self.pattern, operands, keys, self.template.window)
+            values = self.pattern.values(operands, keys, self.template.window.within)
             for some in in_pieces(rows):
-                yield from self._of_paths(some, fits, operands, row_sets)
+                yield from self._of_paths(some, fits, operands, values, keys)
             return
         fitting = StateEvents(operands, keys, fits)
         for state in starts:
@@ -81,9 +82,10 @@ class CollapsedSearch:
                     yield self._of_ranges(sets, operands)
 
     def _of_paths(
-        self, rows: Ints, fits: Bools, operands: Operands, sets: RowSets
+        self, rows: Ints, fits: Bools, operands: Operands, values: Values, keys: Keys
     ) -> Iterator[MatchBatch]:
         """Yield rows whose sets are the events on paths, one for each variable they begin with."""
+        list_sets = self.pattern.list_sets
         begins: dict[str, list[int]] = {}
         for edge in self.template.edges:
             if edge.source == START:
@@ -91,14 +93,16 @@ class CollapsedSearch:
                 begins.setdefault(name, []).append(edge.target)
         for states in begins.values():
             begun = rows[fits[states[0]][rows[:, BEGINS]]]
-            triples = np.concatenate(
-                [sets.listed(begun, known_conditions(self.template, s), s) for s in states]
-            )
+            listed = [
+                list_sets(values, keys, begun, known_conditions(self.template, state), state)
+                for state in states
+            ]
+            triples = np.concatenate(listed)
             of_rows, events, of_states = triples.T
             kept, numbers = np.unique(of_rows, return_inverse=True)
             if len(kept):
-                listed = self._each_once(numbers, events, of_states)
-                yield self.row_batch(begun[kept], listed, operands)
+                once = self._each_once(numbers, events, of_states)
+                yield self.row_batch(begun[kept], once, operands)
 
     def _of_ranges(self, sets: RangeSets, operands: Operands) -> MatchBatch:
         """Return rows whose sets are ranges; events are listed only if they are needed."""

@@ -322,6 +322,24 @@ class PatternSearch:
             relations["listed_end"][of_negative] = end
         return joined(tables) if tables else NONE_LISTED
 
+    def list_sets(
+        self, values: tb.Values, keys: Keys, rows: Ints, known: NDArray[np.uint8], state: int
+    ) -> Ints:
+        """Return row, event and state of what is in the sets of rows that begin in a state.
+
+        `rows` are in the order of their first events; `known` [condition] says which conditions
+        read no earlier event than that.
+        """
+        nodes = len(self.search.nodes)
+        sets = Sets(np.ascontiguousarray(rows), known, nodes, max(nodes, 1 << 16))
+        self.search.begin_at(values, keys, *self.template.window)
+        pieces = [np.zeros((0, 3), np.int64)]
+        while sets.next_row < len(rows):
+            sets.filled = 0
+            list_sets(self.program, self.search, sets, state)
+            pieces.append(np.asarray(sets.listed)[: sets.filled].copy())
+        return np.concatenate(pieces)
+
     def values(self, operands: Operands, keys: Keys, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
         self._put_classes()
@@ -405,31 +423,3 @@ def due_windows(
         if count <= len(rows):
             return rows[:count]
         rows = np.empty((count, WINDOW_COLUMNS), np.int64)
-
-
-class RowSets:
-    """Lists the sets of rows in collapsed form (`elsinore.matches.engine.sets`)."""
-
-    def __init__(
-        self, pattern: PatternSearch, operands: Operands, keys: Keys, window: tuple[int, int, int]
-    ) -> None:
-        self._pattern, self._keys, self._window = pattern, keys, window
-        self._values = pattern.values(operands, keys, window[0])
-        self._longest = int((keys.end_row - keys.first_row).max(initial=0))
-
-    def listed(self, rows: Ints, known: NDArray[np.uint8], state: int) -> Ints:
-        """Return row, event and state of what is in the sets of rows that begin in a state.
-
-        `rows` are in the order of their first events; `known` [condition] says which conditions
-        read no earlier event than that.
-        """
-        pattern = self._pattern
-        nodes = self._longest * max(pattern.most_states, 1)
-        sets = Sets(np.ascontiguousarray(rows), known, nodes, max(nodes, 1 << 16))
-        pattern.search.begin_at(self._values, self._keys, *self._window)
-        pieces = [np.zeros((0, 3), np.int64)]
-        while sets.next_row < len(rows):
-            sets.filled = 0
-            list_sets(pattern.program, pattern.search, sets, state)
-            pieces.append(np.asarray(sets.listed)[: sets.filled].copy())
-        return np.concatenate(pieces)
