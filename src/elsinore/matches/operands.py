@@ -23,34 +23,11 @@ from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.classes import EventClasses
 from elsinore.matches.members import NO_MEMBERS, Members
 from elsinore.numeric.constants import moment
-from elsinore.operators.conditions.orders import LIMIT, Order
+from elsinore.operators.conditions.orders import LIMIT, Order, order_of
 from elsinore.operators.conditions.ranked import OrderCodes
 
 RESERVED = 3  # rows of integers that every event has: TIME, CLASS, MOMENT
 NULL_CODE = np.iinfo(np.int64).min
-
-
-def order_of(kind: pa.DataType) -> Order:
-    """Return how values of an Arrow type are compared.
-
-    >>> order_of(pa.int32()).name, order_of(pa.timestamp("us")).name
-    ('WHOLE', 'TIME')
-    """
-    if pa.types.is_dictionary(kind):
-        return order_of(kind.value_type)
-    if pa.types.is_boolean(kind):
-        return Order.TRUTH
-    if pa.types.is_integer(kind):
-        return Order.UNSIGNED if kind == pa.uint64() else Order.WHOLE
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return Order.NUMBER
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return Order.TEXT
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return Order.TIME
-    if pa.types.is_duration(kind):
-        return Order.LENGTH
-    return Order.NONE
 
 
 COUNTED = {Order.TIME, Order.LENGTH}  # counted in ticks

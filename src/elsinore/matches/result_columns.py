@@ -17,12 +17,11 @@ from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 from elsinore.expressions.columns import evaluate, type_of
 from elsinore.expressions.lengths import is_length, unit_of
-from elsinore.matches.operands import order_of
 from elsinore.matches.registers import Register, RegisterKind, register_places, slot_of
 from elsinore.matches.returns import Column, ColumnKind, is_windowed
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.expression import Attribute, Expression, attributes, with_attributes
-from elsinore.operators.conditions.orders import Order
+from elsinore.operators.conditions.orders import Order, order_of
 
 if TYPE_CHECKING:
     from elsinore.matches.arrays import Doubles, Ints, MatchBatch

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
+import pyarrow as pa
+
 from elsinore.model.schema import AttributeKind
 
 LIMIT = 2**63  # whole numbers of 64 bits are below it
@@ -34,6 +36,29 @@ KINDS = {  # of values in each order, see `elsinore.model.types`
     Order.LENGTH: AttributeKind.DURATION,
     Order.NONE: AttributeKind.OTHER,
 }
+
+
+def order_of(kind: pa.DataType) -> Order:
+    """Return how values of an Arrow type are compared.
+
+    >>> order_of(pa.int32()).name, order_of(pa.timestamp("us")).name
+    ('WHOLE', 'TIME')
+    """
+    if pa.types.is_dictionary(kind):
+        return order_of(kind.value_type)
+    if pa.types.is_boolean(kind):
+        return Order.TRUTH
+    if pa.types.is_integer(kind):
+        return Order.UNSIGNED if kind == pa.uint64() else Order.WHOLE
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Order.NUMBER
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return Order.TEXT
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return Order.TIME
+    if pa.types.is_duration(kind):
+        return Order.LENGTH
+    return Order.NONE
 
 
 def code_of_unsigned(value: int) -> int:

@@ -20,6 +20,7 @@ from elsinore.errors import InputError
 from elsinore.expressions.lengths import unit_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Duration, Expression, Operator
+from elsinore.operators.conditions.orders import Order
 from elsinore.operators.ranks import rank_doubles, turned
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import Cut
@@ -27,7 +28,6 @@ from elsinore.trends.engine.values import (
     NANOSECONDS,
     SMALL,
     STEADY,
-    Order,
     Values,
     added,
     are_small,
@@ -87,7 +87,7 @@ def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
         read = (*ex.attributes(cut.previous), shifted.attribute)
         names = [attribute.name or "" for attribute in read]
         orders = {order_of(plain_type(types[name])) for name in names}
-        return orders in ({Order.TIME}, {Order.DURATION})
+        return orders in ({Order.TIME}, {Order.LENGTH})
     computed = (cut.previous, cut.current, *(() if cut.shift is None else (cut.shift,)))
     return all(kind_of(expression, types) is not None for expression in computed)
 

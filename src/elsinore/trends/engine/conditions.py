@@ -33,19 +33,8 @@ from elsinore.plan.between import ANCHOR, CURRENT
 from elsinore.trends.engine.runs import renumber_orders
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
-from elsinore.trends.engine.values import Order as Codes
 from elsinore.trends.engine.values import order_of, plain_column, plain_type, steady_codes, with_nan
 
-_ORDERS = {
-    Codes.WHOLE: Order.WHOLE,
-    Codes.WIDE: Order.NUMBER,
-    Codes.NUMBER: Order.NUMBER,
-    Codes.TEXT: Order.TEXT,
-    Codes.TRUTH: Order.TRUTH,
-    Codes.TIME: Order.TIME,
-    Codes.DURATION: Order.LENGTH,
-    Codes.NONE: Order.NONE,
-}
 _TEXTS, _NUMBERS = 0, 1  # what goes by rank
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in (str, int, float, Decimal)}
 FEW = 1024  # ranked values of which none is forgotten
@@ -73,7 +62,8 @@ class _Layout:
 
     def order(self, name: str) -> Order:
         """Return how an attribute is compared."""
-        return _ORDERS[self.orders[name]]
+        order = self.orders[name]
+        return Order.NUMBER if order is Order.UNSIGNED else order
 
     def column(self, leaf: Attribute, *, is_ranked: bool = False) -> int:
         """Return the column of an attribute."""
@@ -131,7 +121,7 @@ class _Compiler(Compiler):
         super().compare_numbers(operator, left, right)
 
     def _is_wide(self, node: Expression) -> bool:
-        return isinstance(node, Attribute) and self.layout.orders[node.name or ""] is Codes.WIDE
+        return isinstance(node, Attribute) and self.layout.orders[node.name or ""] is Order.UNSIGNED
 
     def _put_code(self, node: Expression) -> None:
         """Emit what pushes the code of a number among all exact numbers."""
@@ -204,7 +194,7 @@ class ConditionColumns:
         return np.array([c.is_of_anchor for c in self._layout.columns], np.uint8)
 
     def _is_text(self, name: str) -> bool:
-        return self._layout.orders.get(name) is Codes.TEXT
+        return self._layout.orders.get(name) is Order.TEXT
 
     def text_codes(self, name: str) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the codes of texts that rows are ordered by, in the last batch; which are known.
@@ -223,13 +213,13 @@ class ConditionColumns:
         ranked: list[dict[int, pa.DictionaryArray]] = [{}, {}]
         for (name, is_ranked, _), place in self._layout.columns.items():
             column, order = plain_column(batch.column(f"pair:{name}")), self._layout.orders[name]
-            if is_ranked or order is Codes.TEXT:
-                values = column if order is not Codes.NUMBER else _without_nan(column)
-                which = _TEXTS if order is Codes.TEXT else _NUMBERS
+            if is_ranked or order is Order.TEXT:
+                values = column if order is not Order.NUMBER else _without_nan(column)
+                which = _TEXTS if order is Order.TEXT else _NUMBERS
                 ranked[which][place] = values.dictionary_encode()
-            elif order in {Codes.NUMBER, Codes.WIDE}:
+            elif order in {Order.NUMBER, Order.UNSIGNED}:
                 doubles[place] = with_nan(column.cast(pa.float64(), safe=False))
-            elif order is Codes.NONE:
+            elif order is Order.NONE:
                 integers[place] = np.where(to_numpy(column.is_valid()), 0, NULL)
             else:
                 codes = to_numpy(steady_codes(name, column, order, self._layout.unit), 0)
@@ -240,7 +230,7 @@ class ConditionColumns:
                         "tell from null. Leave such events out, or cast the attribute to a double."
                     )
                 integers[place] = np.where(known, codes, NULL)
-                if order in {Codes.WHOLE, Codes.TRUTH}:
+                if order in {Order.WHOLE, Order.TRUTH}:
                     doubles[place] = np.where(known, codes.astype(np.float64), np.nan)
         for which, of_kind in enumerate(ranked):
             self._learn(which, of_kind, program, store)

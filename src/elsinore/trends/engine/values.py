@@ -8,7 +8,6 @@ without a bound.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,8 @@ from elsinore.model.expression import (
     Negative,
     Operator,
 )
+from elsinore.operators.conditions import orders
+from elsinore.operators.conditions.orders import Order
 from elsinore.operators.ranks import to_ranks
 from elsinore.trends.values import Doubles
 
@@ -47,20 +48,7 @@ _COMPUTE: dict[Operator, Callable[[Any, Any], Any]] = {
 }
 
 
-class Order(Enum):
-    """What values are compared among each other; WHOLE, WIDE and NUMBER are all numbers."""
-
-    WHOLE = auto()  # integers of at most 64 bits
-    WIDE = auto()  # other numbers that are exact: decimals, integers without a sign
-    NUMBER = auto()
-    TEXT = auto()
-    TRUTH = auto()
-    TIME = auto()
-    DURATION = auto()
-    NONE = auto()  # neither compared nor computed with; it is null or not
-
-
-STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.DURATION}
+STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.LENGTH}
 
 
 def plain_of(column: pa.Array) -> pa.Array:
@@ -77,10 +65,20 @@ def plain_of(column: pa.Array) -> pa.Array:
 
 
 def steady_codes(name: str, column: pa.Array, order: Order, unit: str) -> pa.Array:
-    """Return what whole numbers of 64 bits, times and truth values are compared as."""
-    if order in {Order.TIME, Order.DURATION}:
-        return ticks_of(name, column, unit)
-    return to_ranks(column) if order is Order.TRUTH else column.cast(pa.int64())
+    """Return what whole numbers of 64 bits, times and truth values are compared as.
+
+    Times are whole numbers of a unit at least as fine as their own. Raises InputError for times
+    outside of what nanoseconds of 64 bits reach.
+    """
+    if order not in {Order.TIME, Order.LENGTH}:
+        return to_ranks(column) if order is Order.TRUTH else column.cast(pa.int64())
+    try:
+        return ticks(column, unit)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"'{name}' has times outside of the years 1678 to 2261 and is compared with times in "
+            "nanoseconds, which reach no further. Cast those to microseconds, or leave these out."
+        ) from error
 
 
 def with_nan(column: pa.Array) -> Doubles:
@@ -91,34 +89,8 @@ def with_nan(column: pa.Array) -> Doubles:
 
 
 def order_of(kind: pa.DataType) -> Order:
-    """Return among what values of a type are compared."""
-    if pa.types.is_decimal(kind) or kind == pa.uint64():
-        return Order.WIDE
-    if pa.types.is_integer(kind):
-        return Order.WHOLE
-    if pa.types.is_floating(kind):
-        return Order.NUMBER
-    if pa.types.is_large_string(kind):
-        return Order.TEXT
-    if pa.types.is_boolean(kind):
-        return Order.TRUTH
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return Order.TIME
-    return Order.DURATION if pa.types.is_duration(kind) else Order.NONE
-
-
-def ticks_of(name: str, column: pa.Array, unit: str) -> pa.Array:
-    """Return times or durations as whole numbers of a unit at least as fine as their own.
-
-    Raises InputError for times outside of what nanoseconds of 64 bits reach.
-    """
-    try:
-        return ticks(column, unit)
-    except pa.ArrowInvalid as error:
-        raise InputError(
-            f"'{name}' has times outside of the years 1678 to 2261 and is compared with times in "
-            "nanoseconds, which reach no further. Cast those to microseconds, or leave these out."
-        ) from error
+    """Return among what values of a type are compared; decimals are exact numbers by rank, too."""
+    return Order.UNSIGNED if pa.types.is_decimal(kind) else orders.order_of(kind)
 
 
 class Values(NamedTuple):
