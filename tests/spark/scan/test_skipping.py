@@ -24,17 +24,17 @@ from elsinore.runtime.options import RunOptions
 from elsinore.runtime.travelling import Interest
 from elsinore.spark.scan.bounds import Statistics, bounds_of
 from elsinore.spark.scan.conditions import (
-    Begins,
-    Both,
     Bounds,
-    Compared,
+    Comparison,
     Condition,
-    Either,
-    Missing,
-    Negated,
-    OneOf,
+    Conjunction,
+    Disjunction,
+    IsIn,
+    Negation,
+    NullTest,
     Outcome,
-    Unknown,
+    StartsWith,
+    Undecided,
     as_arrow,
     columns_of,
     outcome,
@@ -85,20 +85,22 @@ def conditions(draw: st.DrawFn, values: list[Any], kind: pa.DataType) -> Conditi
     )
     ordered = st.sampled_from([Operator.LT, Operator.LE, Operator.GT, Operator.GE])
     leaves: list[st.SearchStrategy[Condition]] = [
-        st.just(Missing("x")),
-        st.builds(OneOf, st.just("x"), st.lists(constants, min_size=1, max_size=12).map(tuple)),
+        st.just(NullTest("x")),
+        st.builds(IsIn, st.just("x"), st.lists(constants, min_size=1, max_size=12).map(tuple)),
     ]
     if not pa.types.is_boolean(kind):
-        leaves += [st.builds(Compared, st.just("x"), ordered, constants)] * 3
+        leaves += [st.builds(Comparison, st.just("x"), ordered, constants)] * 3
     if pa.types.is_string(kind):
-        leaves.append(st.builds(Begins, st.just("x"), st.sampled_from(["", "a", "aa", "ä", "c"])))
+        leaves.append(
+            st.builds(StartsWith, st.just("x"), st.sampled_from(["", "a", "aa", "ä", "c"]))
+        )
     actual: Condition = draw(
         st.recursive(
             st.one_of(leaves),
             lambda parts: st.one_of(
-                st.builds(Negated, parts),
-                st.builds(Both, parts, parts),
-                st.builds(Either, parts, parts),
+                st.builds(Negation, parts),
+                st.builds(Conjunction, parts, parts),
+                st.builds(Disjunction, parts, parts),
             ),
             max_leaves=4,
         )
@@ -151,10 +153,10 @@ def test_a_row_group_is_skipped_only_if_the_condition_keeps_nothing_of_it(
 def simple(column: pa.ChunkedArray) -> list[Condition]:
     """Return the comparisons with each of a column's own values, where mistakes show."""
     values = [one for one in column.unique() if one.is_valid and not _is_nan(one)]
-    actual: list[Condition] = [OneOf("x", (value,)) for value in values]
+    actual: list[Condition] = [IsIn("x", (value,)) for value in values]
     if not pa.types.is_boolean(column.type):
         ordered = (Operator.LT, Operator.LE, Operator.GT, Operator.GE)
-        actual += [Compared("x", operator, value) for operator in ordered for value in values]
+        actual += [Comparison("x", operator, value) for operator in ordered for value in values]
     return actual
 
 
@@ -175,10 +177,10 @@ class Written:
 def test_shortened_bounds_of_texts_enclose_them_and_strange_ones_say_nothing() -> None:
     text, real = pa.string(), pa.float64()
     actual = bounds_of(Written(b"ab", b"ac"), 5, text, text)  # of "abacus" and "abyss"
-    word = OneOf("x", (pa.scalar("abacus"),))
+    word = IsIn("x", (pa.scalar("abacus"),))
     assert outcome(word, lambda _: actual) == Outcome.TRUE | Outcome.FALSE
-    assert outcome(Begins("x", "abacus"), lambda _: actual) == Outcome.TRUE | Outcome.FALSE
-    assert outcome(Begins("x", "ad"), lambda _: actual) == Outcome.FALSE
+    assert outcome(StartsWith("x", "abacus"), lambda _: actual) == Outcome.TRUE | Outcome.FALSE
+    assert outcome(StartsWith("x", "ad"), lambda _: actual) == Outcome.FALSE
     assert bounds_of(Written(b"b", b"a"), 5, text, text).least is None
     for least, greatest in ((math.nan, 1.0), (0.0, math.nan)):
         strange = Written(least, greatest)
@@ -188,16 +190,16 @@ def test_shortened_bounds_of_texts_enclose_them_and_strange_ones_say_nothing() -
 
 
 def test_queries_take_nan_as_null_and_frames_as_the_greatest_number() -> None:
-    high = Compared("x", Operator.GT, pa.scalar(5.0))
+    high = Comparison("x", Operator.GT, pa.scalar(5.0))
 
     def low(_: str) -> Bounds:
         return Bounds(0.0, 1.0, nulls=False)
 
     assert outcome(high, low) == Outcome.TRUE | Outcome.FALSE
     assert outcome(high, low, nan_is_null=True) == Outcome.FALSE | Outcome.NULL
-    assert outcome(Missing("x"), low) == Outcome.FALSE
-    assert outcome(Missing("x"), low, nan_is_null=True) == Outcome.TRUE | Outcome.FALSE
-    assert outcome(Unknown(), low) is Outcome.ANY
+    assert outcome(NullTest("x"), low) == Outcome.FALSE
+    assert outcome(NullTest("x"), low, nan_is_null=True) == Outcome.TRUE | Outcome.FALSE
+    assert outcome(Undecided(), low) is Outcome.ANY
 
 
 QUERIES = [

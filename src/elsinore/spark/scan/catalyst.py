@@ -15,15 +15,15 @@ import pyarrow as pa
 
 from elsinore.model.expression import Operator
 from elsinore.spark.scan.conditions import (
-    Begins,
-    Both,
-    Compared,
+    Comparison,
     Condition,
-    Either,
-    Missing,
-    Negated,
+    Conjunction,
+    Disjunction,
+    IsIn,
+    Negation,
     NotSimpleError,
-    OneOf,
+    NullTest,
+    StartsWith,
 )
 
 _ORDERED = {
@@ -93,41 +93,41 @@ def condition_of(node: Node, name_of: Callable[[Node], str]) -> Condition:
     """
     match node.kind, node.children:
         case "And", (left, right):
-            return Both(condition_of(left, name_of), condition_of(right, name_of))
+            return Conjunction(condition_of(left, name_of), condition_of(right, name_of))
         case "Or", (left, right):
-            return Either(condition_of(left, name_of), condition_of(right, name_of))
+            return Disjunction(condition_of(left, name_of), condition_of(right, name_of))
         case "Not", (operand,):
-            return Negated(condition_of(operand, name_of))
+            return Negation(condition_of(operand, name_of))
         case "IsNotNull", (operand,):
-            return Negated(Missing(name_of(operand)))
+            return Negation(NullTest(name_of(operand)))
         case "IsNull", (operand,):
-            return Missing(name_of(operand))
+            return NullTest(name_of(operand))
         case "In", (operand, *choices):
             values = tuple(_constant(operand, choice) for choice in choices)
-            return OneOf(name_of(operand), values)
+            return IsIn(name_of(operand), values)
         case "InSet", (operand,):
-            return OneOf(name_of(operand), _set(node, operand))
+            return IsIn(name_of(operand), _set(node, operand))
         case "StartsWith", (operand, Node("Literal") as prefix):
-            return Begins(name_of(operand), str(_constant(operand, prefix)))
+            return StartsWith(name_of(operand), str(_constant(operand, prefix)))
         case "EqualNullSafe", (Node("AttributeReference") as operand, Node("Literal") as value):
             name = name_of(operand)
-            return Both(Negated(Missing(name)), OneOf(name, (_constant(operand, value),)))
+            return Conjunction(Negation(NullTest(name)), IsIn(name, (_constant(operand, value),)))
         case kind, (Node("Literal") as value, operand) if kind in _SWAPPED:
-            return _compared(_SWAPPED[kind], operand, value, name_of)
+            return _comparison(_SWAPPED[kind], operand, value, name_of)
         case kind, (operand, value) if kind in _SWAPPED:
-            return _compared(kind, operand, value, name_of)
+            return _comparison(kind, operand, value, name_of)
         case "AttributeReference", () if node.fields["dataType"] == "boolean":
-            return OneOf(name_of(node), (pa.scalar(True),))
+            return IsIn(name_of(node), (pa.scalar(True),))
         case _:
             raise NotSimpleError(node.kind)
 
 
-def _compared(kind: str, left: Node, right: Node, name_of: Callable[[Node], str]) -> Condition:
+def _comparison(kind: str, left: Node, right: Node, name_of: Callable[[Node], str]) -> Condition:
     """Return a comparison of a column with a constant of the same type."""
     value = _constant(left, right)
     if kind == "EqualTo":
-        return OneOf(name_of(left), (value,))
-    return Compared(name_of(left), _ORDERED[kind], value)
+        return IsIn(name_of(left), (value,))
+    return Comparison(name_of(left), _ORDERED[kind], value)
 
 
 def _constant(column: Node, value: Node) -> pa.Scalar:

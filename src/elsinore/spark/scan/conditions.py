@@ -27,7 +27,7 @@ class NotSimpleError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """`column < value` and the like, for <, <=, > and >=."""
 
     column: str
@@ -36,7 +36,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class IsIn:
     """`column IN (value, ...)`; with one value, `column = value`."""
 
     column: str
@@ -44,7 +44,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Begins:
+class StartsWith:
     """`column LIKE 'prefix%'`."""
 
     column: str
@@ -52,21 +52,21 @@ class Begins:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class NullTest:
     """`column IS NULL`."""
 
     column: str
 
 
 @dataclass(frozen=True, slots=True)
-class Negated:
+class Negation:
     """`NOT operand`."""
 
     operand: Condition
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class Conjunction:
     """`left AND right`."""
 
     left: Condition
@@ -74,7 +74,7 @@ class Both:
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Disjunction:
     """`left OR right`."""
 
     left: Condition
@@ -82,21 +82,23 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class Undecided:
     """A condition that statistics cannot decide."""
 
 
-Condition: TypeAlias = Compared | OneOf | Begins | Missing | Negated | Both | Either | Unknown
+Condition: TypeAlias = (
+    Comparison | IsIn | StartsWith | NullTest | Negation | Conjunction | Disjunction | Undecided
+)
 
 
 def columns_of(condition: Condition) -> frozenset[str]:
     """Return the columns that a condition reads."""
     match condition:
-        case Both(left, right) | Either(left, right):
+        case Conjunction(left, right) | Disjunction(left, right):
             return columns_of(left) | columns_of(right)
-        case Negated(operand):
+        case Negation(operand):
             return columns_of(operand)
-        case Unknown():
+        case Undecided():
             return frozenset()
         case _:
             return frozenset({condition.column})
@@ -115,32 +117,32 @@ def as_arrow(condition: Condition) -> Any:
     """Return a condition as an Arrow expression, which is true for the events to read.
 
     As in Spark, NaN equals itself and is greater than all other numbers. Raises NotSimpleError for
-    `Unknown`.
+    `Undecided`.
     """
     match condition:
-        case Both(left, right):
+        case Conjunction(left, right):
             return as_arrow(left) & as_arrow(right)
-        case Either(left, right):
+        case Disjunction(left, right):
             return as_arrow(left) | as_arrow(right)
-        case Negated(operand):
+        case Negation(operand):
             return ~as_arrow(operand)
-        case Missing(column):
+        case NullTest(column):
             return pc.field(column).is_null()
-        case Begins(column, prefix):
+        case StartsWith(column, prefix):
             return pc.starts_with(pc.field(column), prefix)
-        case OneOf(column, values):
+        case IsIn(column, values):
             if len(values) <= FEW or pa.types.is_floating(values[0].type):
                 return reduce(or_, (pc.field(column) == value for value in values))
             # is_in returns false for null, which NOT would make true
             known = pa.array([value.as_py() for value in values], values[0].type)
             truth = pc.field(column).isin(known)
             return pc.if_else(pc.field(column).is_valid(), truth, pa.scalar(None, pa.bool_()))
-        case Compared(column, operator, value):
+        case Comparison(column, operator, value):
             truth = _COMPARE[operator](pc.field(column), value)
             if operator in _GREATER and pa.types.is_floating(value.type):
                 return truth | pc.is_nan(pc.field(column))
             return truth
-        case Unknown():
+        case Undecided():
             raise NotSimpleError("a condition that is not known")
 
 
@@ -180,9 +182,9 @@ def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = Fa
     in Spark.
 
     >>> def speeds(column): return Bounds(3, 9, nulls=False, nans=False)
-    >>> outcome(Compared("speed", Operator.GT, pa.scalar(9)), speeds)
+    >>> outcome(Comparison("speed", Operator.GT, pa.scalar(9)), speeds)
     <Outcome.FALSE: 2>
-    >>> outcome(OneOf("speed", (pa.scalar(9), pa.scalar(12))), speeds)
+    >>> outcome(IsIn("speed", (pa.scalar(9), pa.scalar(12))), speeds)
     <Outcome.TRUE|FALSE: 3>
     """
 
@@ -190,22 +192,24 @@ def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = Fa
         return outcome(part, bounds_of, nan_is_null=nan_is_null)
 
     match condition:
-        case Both(left, right):
-            return _both(outcome_of(left), outcome_of(right))
-        case Either(left, right):
-            return _negated(_both(_negated(outcome_of(left)), _negated(outcome_of(right))))
-        case Negated(operand):
-            return _negated(outcome_of(operand))
-        case Unknown():
+        case Conjunction(left, right):
+            return _conjunction(outcome_of(left), outcome_of(right))
+        case Disjunction(left, right):
+            return _negation(
+                _conjunction(_negation(outcome_of(left)), _negation(outcome_of(right)))
+            )
+        case Negation(operand):
+            return _negation(outcome_of(operand))
+        case Undecided():
             return Outcome.ANY
     bounds = bounds_of(condition.column)
-    if isinstance(condition, Missing):
+    if isinstance(condition, NullTest):
         null = bounds.nulls or (bounds.nans and nan_is_null)
         there = bounds.values or (bounds.nans and not nan_is_null)
         return _where(null, there)
     outcomes = Outcome.NULL if bounds.nulls or (bounds.nans and nan_is_null) else Outcome.NEVER
     if bounds.nans and not nan_is_null:
-        greater = isinstance(condition, Compared) and condition.operator in _GREATER
+        greater = isinstance(condition, Comparison) and condition.operator in _GREATER
         outcomes |= Outcome.TRUE if greater else Outcome.FALSE
     if bounds.values:
         outcomes |= _of_values(condition, bounds)
@@ -216,7 +220,7 @@ def _where(true: bool, false: bool) -> Outcome:
     return (Outcome.TRUE if true else Outcome.NEVER) | (Outcome.FALSE if false else Outcome.NEVER)
 
 
-def _both(left: Outcome, right: Outcome) -> Outcome:
+def _conjunction(left: Outcome, right: Outcome) -> Outcome:
     both = left & right & Outcome.TRUE | (left | right) & Outcome.FALSE
     not_false = Outcome.NULL | Outcome.TRUE
     if (left & Outcome.NULL and right & not_false) or (right & Outcome.NULL and left & not_false):
@@ -224,33 +228,33 @@ def _both(left: Outcome, right: Outcome) -> Outcome:
     return both
 
 
-def _negated(outcomes: Outcome) -> Outcome:
+def _negation(outcomes: Outcome) -> Outcome:
     true, false = bool(outcomes & Outcome.TRUE), bool(outcomes & Outcome.FALSE)
     return outcomes & Outcome.NULL | _where(true=false, false=true)
 
 
-def _of_values(condition: Compared | OneOf | Begins, bounds: Bounds) -> Outcome:
+def _of_values(condition: Comparison | IsIn | StartsWith, bounds: Bounds) -> Outcome:
     """Return the possible outcomes for values between bounds."""
     least, greatest = bounds.least, bounds.greatest
     both = Outcome.TRUE | Outcome.FALSE
     if least is None or greatest is None:
         return both
-    if isinstance(condition, Begins):
+    if isinstance(condition, StartsWith):
         prefix = condition.prefix.encode()
         if not isinstance(least, bytes):
             return both
         low, high = least[: len(prefix)], greatest[: len(prefix)]
         return _where(low <= prefix <= high, not low == prefix == high)
-    if isinstance(condition, OneOf):
+    if isinstance(condition, IsIn):
         outcomes = [
-            _compared(Operator.EQ, least, greatest, plain(choice)) for choice in condition.values
+            _comparison(Operator.EQ, least, greatest, plain(choice)) for choice in condition.values
         ]
         # false for one that is false for every value
         return reduce(or_, outcomes) & Outcome.TRUE | reduce(and_, outcomes) & Outcome.FALSE
-    return _compared(condition.operator, least, greatest, plain(condition.value))
+    return _comparison(condition.operator, least, greatest, plain(condition.value))
 
 
-def _compared(operator: Operator, least: Any, greatest: Any, value: Any) -> Outcome:
+def _comparison(operator: Operator, least: Any, greatest: Any, value: Any) -> Outcome:
     """Return the possible outcomes of a comparison with a constant for values between bounds.
 
     Engines may compare numbers of different types, and large integers, as doubles: the outcomes

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.spark.scan.catalyst import Node, condition_of, tree_of
-from elsinore.spark.scan.conditions import Both, Condition, NotSimpleError, columns_of
+from elsinore.spark.scan.conditions import Condition, Conjunction, NotSimpleError, columns_of
 
 # These exact classes: subclasses, such as Delta's, ignore some rows of their files.
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
@@ -79,7 +79,7 @@ def relation_of(frame: DataFrame) -> Relation:
         if node.kind == "Filter":
             tree = tree_of(node.fields["condition"], filters.pop())
             part = condition_of(tree, partial(_name, names))
-            condition = part if condition is None else Both(condition, part)
+            condition = part if condition is None else Conjunction(condition, part)
         else:
             names = _projected(node, names)
     visible = {}

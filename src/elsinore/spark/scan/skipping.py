@@ -25,17 +25,17 @@ from elsinore.plan import Unit
 from elsinore.plan.classes import Bit, TypeClasses
 from elsinore.spark.scan.bounds import Statistics, of_folder
 from elsinore.spark.scan.conditions import (
-    Both,
     Bounds,
     BoundsOf,
-    Compared,
+    Comparison,
     Condition,
-    Either,
-    Missing,
-    Negated,
-    OneOf,
+    Conjunction,
+    Disjunction,
+    IsIn,
+    Negation,
+    NullTest,
     Outcome,
-    Unknown,
+    Undecided,
     columns_of,
     outcome,
 )
@@ -123,19 +123,19 @@ def interests_of(
             )
             for predicates in needs:
                 parts = [_condition(part, names) for part in sorted(predicates, key=repr)]
-                interests[reduce(Both, parts, is_type)] = None
+                interests[reduce(Conjunction, parts, is_type)] = None
     return tuple(interests)
 
 
 def _is_type(name: str, kind: pa.DataType, column: str) -> Condition | None:
     """Return the condition that an event has a type; None if no event can have it."""
     if not pa.types.is_integer(kind):
-        return OneOf(column, (pa.scalar(name),))
+        return IsIn(column, (pa.scalar(name),))
     try:
         number = int(name)
     except ValueError:
         return None
-    return OneOf(column, (pa.scalar(number),)) if str(number) == name else None
+    return IsIn(column, (pa.scalar(number),)) if str(number) == name else None
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:
@@ -159,21 +159,21 @@ def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
     """Return a predicate of a query as a condition over the files' columns."""
     match expression:
         case Binary(Operator.AND, left, right):
-            return Both(_condition(left, names), _condition(right, names))
+            return Conjunction(_condition(left, names), _condition(right, names))
         case Binary(Operator.OR, left, right):
-            return Either(_condition(left, names), _condition(right, names))
+            return Disjunction(_condition(left, names), _condition(right, names))
         case Not(operand):
-            return Negated(_condition(operand, names))
+            return Negation(_condition(operand, names))
         case _ if any(read.name not in names for read in attributes(expression)):
-            return Unknown()  # computed by SQL
+            return Undecided()  # computed by SQL
         case IsNull(Attribute(_, str(name))):
-            return Missing(names[name])
+            return NullTest(names[name])
         case Attribute(_, str(name)):
-            return OneOf(names[name], (pa.scalar(True),))
+            return IsIn(names[name], (pa.scalar(True),))
         case InList(Attribute(_, str(name)), choices) if choices and all(
             map(_is_arrow_constant, choices)
         ):
-            return OneOf(names[name], tuple(pa.scalar(choice.value) for choice in choices))
+            return IsIn(names[name], tuple(pa.scalar(choice.value) for choice in choices))
         case Binary(operator, Literal() as value, Attribute() as attribute):
             return _condition(Binary(MIRRORED.get(operator, operator), attribute, value), names)
         case Binary(operator, Attribute(_, str(name)), Literal() as constant) if _is_arrow_constant(
@@ -181,11 +181,11 @@ def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
         ):
             value = pa.scalar(constant.value)
             if operator in {Operator.EQ, Operator.NE}:
-                same = OneOf(names[name], (value,))
-                return same if operator is Operator.EQ else Negated(same)
-            return Compared(names[name], operator, value) if operator in MIRRORED else Unknown()
+                same = IsIn(names[name], (value,))
+                return same if operator is Operator.EQ else Negation(same)
+            return Comparison(names[name], operator, value) if operator in MIRRORED else Undecided()
         case _:
-            return Unknown()
+            return Undecided()
 
 
 def _is_arrow_constant(constant: Literal) -> bool:
