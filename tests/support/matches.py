@@ -151,7 +151,7 @@ def units_of(
 
 
 class Columns(dict[str, pa.Array]):
-    """Columns of attributes; those that expressions compute are made when they are asked for."""
+    """Columns of attributes; those of expressions are computed on first access."""
 
     def __missing__(self, name: str) -> pa.Array:
         assert isinstance(name, ComputedName)
@@ -159,7 +159,7 @@ class Columns(dict[str, pa.Array]):
 
 
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
-    """Return events as an operator takes them, and the values of groups by code."""
+    """Return the batch of an operator's input, and the values of groups by code."""
     columns = Columns(
         (name, pa.array([held(event.attributes.get(name)) for event in events], kind))
         for name, kind in (ATTRIBUTES | {HIGH: pa.int64(), LAW: pa.list_(pa.float64())}).items()
@@ -191,7 +191,7 @@ def _travelling(column: Carried, columns: dict[str, pa.Array]) -> pa.Array:
 
 
 def held(value: Any) -> Any:
-    """Return a value as Arrow takes it and gives it back."""
+    """Return a value as Arrow reads and returns it."""
     match value:
         case Moment(nanoseconds):
             return EPOCH + timedelta(microseconds=nanoseconds // 1_000)
@@ -214,9 +214,9 @@ def engine_rows(
     one_slot: bool = False,
     watermarks: bool = False,
 ) -> list[Counter[Any]]:
-    """Return for each query of a unit the rows it gives: group, window, values.
+    """Return the result rows of each query of a unit: group, window, values.
 
-    watermarks: with each batch but the last, no event before the next batch comes any more.
+    watermarks: each batch but the last has a watermark, the time of the next batch's first event.
 
     The operator is closed at `until`; None: at the end of the stream, which is open if there is a
     `last_time`. With `one_slot`, keys come one after another.
@@ -335,7 +335,7 @@ STRATEGIES = ("SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS")
 
 
 def queries(drawn: Drawn, name: str = "q") -> str:
-    """Draw the text of a match query, with conditions that can be asked of its pattern."""
+    """Draw the text of a match query, with conditions that its pattern allows."""
     pattern = patterns(drawn)
     keys, group = drawn.one(["", "", "[k]"]), drawn.one(["", "", "GROUP BY g"])
     whole = scopes(pattern)[0]
@@ -353,7 +353,7 @@ def queries(drawn: Drawn, name: str = "q") -> str:
 
 
 def can_be_planned(text: str) -> bool:
-    """Return whether a query is accepted: not every condition can be asked of every pattern."""
+    """Return whether a query is accepted: patterns do not allow all conditions."""
     try:
         units_of(parsed(text))
     except ElsinoreError:
@@ -378,14 +378,14 @@ VALUES: dict[str, tuple[Any, ...]] = {
 }
 
 
-# what patterns look for, and what they forbid: streams of types drawn one by one seldom have it
+# types of matches and of what NOT forbids, which independently drawn types seldom contain
 MOTIFS = ("ABBC", "ACB", "AABB", "ACBB", "BBCA", "ACCB", "BCAB", "CABD", "ABBA", "ACCBB")
 
 
 def streams(drawn: Drawn, most: int = 9, pattern: pt.Pattern | None = None) -> list[Happening]:
-    """Draw events in the order of time; some are simultaneous, some attributes null.
+    """Draw events in time order; some are simultaneous, some attributes are null.
 
-    Many have what a pattern looks for, if one is given.
+    Many streams contain a match of `pattern`.
     """
     time = drawn.one([0, -4, 7])
     events = []
@@ -440,7 +440,7 @@ def check_against_brute_force(drawn: Drawn, evaluation: str = ENGINE) -> None:
 
 @contextmanager
 def looking_up(drawn: Drawn) -> Iterator[None]:
-    """Let half of the cases look events up that are otherwise scanned, as keys have few events."""
+    """Let half of the cases use an index; with few events per key the engine scans."""
     few = search.FEW
     search.FEW = 0 if drawn.whether() else few
     try:
@@ -451,7 +451,7 @@ def looking_up(drawn: Drawn) -> Iterator[None]:
 
 @st.composite
 def streams_apart(draw: st.DrawFn) -> list[Happening]:
-    """Draw events a second apart at least, a few of them of no type that is asked for."""
+    """Draw events at least a second apart, a few of them of types in no pattern."""
     number = st.one_of(st.none(), st.integers(0, 3))
     made, time = [], 0
     for _ in range(draw(st.integers(0, 60))):

@@ -1,10 +1,10 @@
 """Hypothesis strategies for trend queries that can be run, and for streams small enough to check.
 
 `trend_cases()` draws a workload and a stream in which most of its queries find trends;
-`trend_workloads()` draws workloads and `event_streams()` streams in time order that know nothing of
-each other. `table_of()` makes a table of a stream. The streams' attributes are `g` and `k` to group
-and partition by, `v` (integers), `w` (doubles), `s` (strings) and `b` (truth values), all with
-nulls. What only some engines can do, `Feature` names, and is drawn where it is asked for.
+`trend_workloads()` and `event_streams()` draw workloads and streams independently. `table_of()`
+converts a stream to a table. Streams are in time order and have the attributes `g` and `k` to group
+and partition by, `v` (integers), `w` (doubles), `s` (strings) and `b` (booleans), all with nulls.
+Features that only some engines support are named by `Feature` and drawn on request.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Feature(Enum):
 
 NO_FEATURES: Collection[Feature] = frozenset()
 TYPES = ("A", "B", "C", "D")
-STREAM_TYPES = ("A", "A", "A", "B", "B", "C", "D", "Z")  # nobody asks for Z
+STREAM_TYPES = ("A", "A", "A", "B", "B", "C", "D", "Z")  # no pattern has Z
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 6, 7, 8, 9, 7, 8)  # small ones last to be drawn
 REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (2, None), (1, 3), (0, 2), (1, 1))
 HALF_REPEATED = st.sampled_from((None,) * len(REPETITIONS) + REPETITIONS)
@@ -99,7 +99,7 @@ SCHEMA = pa.schema(
 
 
 def _shapes(draw: st.DrawFn, leaves: int, types: Several[str]) -> Pattern:
-    """Draw a pattern of about so many events, all with the same preliminary variable."""
+    """Draw a pattern of about `leaves` events, all with the same preliminary variable."""
     if leaves <= 1:
         shape: Pattern = Event(draw(st.sampled_from(types)), "")
         return _repeated(shape, draw(HALF_REPEATED))
@@ -147,7 +147,7 @@ def trend_patterns(draw: st.DrawFn, types: Several[str] = TYPES, most: int = 5) 
 
 
 def _negated(draw: st.DrawFn, shape: Pattern, types: Several[str], used: list[str]) -> Pattern:
-    """Put a NOT here and there: before, between and after the members of sequences."""
+    """Insert NOT at drawn places: before, between and after the members of sequences."""
     match shape:
         case Sequence(parts):
             found: list[Pattern] = []
@@ -170,7 +170,7 @@ def _negated(draw: st.DrawFn, shape: Pattern, types: Several[str], used: list[st
 
 
 def _at_edge(parts: Several[Pattern], place: int) -> bool:
-    """Return whether a sequence begins (0) or ends (-1) with a NOT; two may not be neighbours."""
+    """Return whether a sequence begins (0) or ends (-1) with a NOT, as two may not be adjacent."""
     found = pt.members(Sequence(tuple(parts)))
     return bool(found) and isinstance(found[place], Negation)
 
@@ -373,7 +373,7 @@ def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expre
 def _returns(
     draw: st.DrawFn, pattern: Pattern, group_by: tuple[str, ...], variables: bool
 ) -> tuple[ReturnItem, ...]:
-    """Draw aggregates over types or, if `variables`, over variables too."""
+    """Draw aggregates over types; if `variables`, over variables too."""
     found = pt.positive_events(pattern)
     names = sorted({event.type for event in found})
     if variables:
@@ -437,12 +437,12 @@ def trend_queries(
         group_by=group_by,
         window=draw(TREND_WINDOWS),
     )
-    assume(_can_be_told_apart(query))
+    assume(_is_small_enough(query))
     return query
 
 
-def _can_be_told_apart(query: Query) -> bool:
-    """Return whether a query's trends can be, by automata of a size that is not refused."""
+def _is_small_enough(query: Query) -> bool:
+    """Return whether the automaton that counts each trend of a query once is not too large."""
     if any(isinstance(node, Negation | Conjunction) for node in pt.walk(query.pattern)):
         return True  # these make no deterministic automata
     positions = glushkov(query.pattern, lambda event: Symbol(event.type)).events
@@ -497,7 +497,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
 
 
 def _attributes_of(number: int) -> dict[str, Any]:
-    """Return the attributes of an event by number: one draw instead of six."""
+    """Return the attributes that a number encodes, so that an event needs one draw, not six."""
     found = {}
     for name, values in VALUES.items():
         number, place = divmod(number, len(values))
@@ -510,7 +510,7 @@ ATTRIBUTES = st.integers(0, prod(map(len, VALUES.values())) - 1).map(_attributes
 
 @st.composite
 def event_streams(draw: st.DrawFn, most: int = 9) -> list[ReferenceEvent]:
-    """Draw up to so many events in time order, many of them simultaneous."""
+    """Draw up to `most` events in time order, many of them simultaneous."""
     size = draw(st.sampled_from([size for size in SIZES if size <= most]))
     first = draw(st.integers(-6, 6))
     span = draw(st.sampled_from((0, 2, 5, 12, 12)))
@@ -528,7 +528,7 @@ def event_streams(draw: st.DrawFn, most: int = 9) -> list[ReferenceEvent]:
 
 @st.composite
 def streams_for(draw: st.DrawFn, query: Query, most: int = 9) -> list[ReferenceEvent]:
-    """Draw a stream like `event_streams` does, but mostly with a trend of a query in it."""
+    """Draw a stream like `event_streams`; most streams contain a trend of the query."""
     pattern = query.pattern
     if isinstance(pattern, Conjunction):
         pattern = Sequence(pattern.parts)
@@ -614,7 +614,7 @@ def trend_cases(
     features: Collection[Feature] = NO_FEATURES,
     most: int = 9,
 ) -> tuple[Workload, list[ReferenceEvent]]:
-    """Draw a workload and a stream in which at least one of its queries mostly finds trends."""
+    """Draw a workload, and a stream in which one of its queries mostly finds trends."""
     workload = draw(trend_workloads(variables=variables, exact=exact, features=features))
     query = draw(st.sampled_from(workload.queries))
     return workload, draw(streams_for(query, most))
