@@ -179,6 +179,19 @@ def add(
         to.cells[at, first + lane] += source.cells[row, begin + lane]
 
 
+@cython.inline
+@cython.nogil
+def add_lane(
+    to: Lanes, at: Index, lane: Index, source: Lanes, row: Index, cell: Index
+) -> cython.void:
+    """Add a number with a power to another one."""
+    top: cython.double = max(to.powers[at, lane], source.powers[row, cell])
+    total: cython.double = lowered(to.cells[at, lane], to.powers[at, lane], top)
+    total += lowered(source.cells[row, cell], source.powers[row, cell], top)
+    to.cells[at, lane] = settled(total, top)
+    to.powers[at, lane] = settled_power(total, top)
+
+
 @cython.nogil
 def add_lanes(
     to: Lanes,
@@ -194,13 +207,12 @@ def add_lanes(
 
     All numbers are in their normal form.
     """
-    for lane in range(lanes):
-        cell: Index = begin + (lane if period == 0 else lane % period)
-        top: cython.double = max(to.powers[at, first + lane], source.powers[row, cell])
-        total: cython.double = lowered(to.cells[at, first + lane], to.powers[at, first + lane], top)
-        total += lowered(source.cells[row, cell], source.powers[row, cell], top)
-        to.cells[at, first + lane] = settled(total, top)
-        to.powers[at, first + lane] = settled_power(total, top)
+    if period == 0:  # the processor adds several lanes at once
+        for lane in range(lanes):
+            add_lane(to, at, first + lane, source, row, begin + lane)
+    else:
+        for lane in range(lanes):
+            add_lane(to, at, first + lane, source, row, begin + lane % period)
 
 
 @cython.nogil

@@ -54,6 +54,7 @@ def act(
         if source >= 0 and program.blocks[source].is_next:
             touch(store, slot, source, 0, 1)
     scaled: Index = store.slots[slot].scaled
+    is_first: cython.bint = store.ranges[slot, block].end == 0  # nothing is added to the block yet
     store.row = -1
     if program.blocks[block].rows >= 0:
         new_row(program, store, batch, event, slot, block)
@@ -65,7 +66,10 @@ def act(
         if value != 0.0:
             add_products(store, store.work, 1, 0, store.work, 0, value, lanes, scaled)
         target: Index = program.sums[number].cell + begin
-        add(store.added, slot, target, store.work, row, 0, lanes, scaled)
+        if is_first:
+            copy(store.added, slot, target, store.work, row, 0, lanes, scaled)
+        else:
+            add(store.added, slot, target, store.work, row, 0, lanes, scaled)
         if store.row >= 0:
             cell: Index = (number - first) * program.blocks[block].width + lane
             copy(store.rows, store.row, cell, store.work, row, 0, lanes, scaled)
@@ -128,7 +132,9 @@ def gather(
         period: Index = program.sources[place].period
         cell: Index = program.sources[place].cell + (begin if period == 0 else 0)
         read: Index = program.sources[place].read
-        if read >= 0:
+        if scaled and period == 0 and read < 0 and place == program.sums[at].sources:
+            copy(store.work, row, 0, store.stored, slot, cell, lanes, scaled)
+        elif read >= 0:
             add_source(store.work, row, store.gathered, read, cell, period, lanes, scaled)
         else:
             add_source(store.work, row, store.stored, slot, cell, period, lanes, scaled)
