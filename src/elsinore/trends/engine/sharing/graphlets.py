@@ -259,6 +259,7 @@ def fold(program: Program, store: Store, slot: Index, number: Index) -> cython.b
             weight += weight * events * repeated
             weight += store.forms[slot, latest, at + cohort] * (1.0 + repeated * (growth - 1.0))
             store.forms[slot, form, at + cohort] = weight
+            store.forms[slot, latest, at + cohort] = 0.0
             is_great |= fabs(weight) > GREAT
     for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
         at = leasts_of(program, number, place)
@@ -267,11 +268,12 @@ def fold(program: Program, store: Store, slot: Index, number: Index) -> cython.b
                 store.form_leasts[slot, form, at + cohort],
                 store.form_leasts[slot, latest, at + cohort],
             )
+            store.form_leasts[slot, latest, at + cohort] = FOREVER
     for cohort in range(begin, end):
         growth = store.forms[slot, form, growths + cohort]
         events = store.forms[slot, latest, growths + cohort] - 1.0
         growth += (1.0 + repeated * (growth - 1.0)) * events
         store.forms[slot, form, growths + cohort] = growth
+        store.forms[slot, latest, growths + cohort] = 1.0
         is_great |= growth > GREAT
-    begin_form(program, store, slot, number, latest)
     return is_great
