@@ -22,7 +22,7 @@ from benchmarks.in_process import queries
 from benchmarks.measure import Row, assert_same, seconds
 from benchmarks.slides import Fed, Work
 from elsinore.operators import OperatorOptions, kind_for
-from elsinore.operators.panes import Panes, Stretches, action_type
+from elsinore.operators.panes import Panes, action_type
 from elsinore.plan import Sharing
 
 COMMAND = "python -m benchmarks panes"
@@ -126,17 +126,16 @@ class ByKey:
         edges = np.flatnonzero((key[1:] != key[:-1]) | (pane[1:] != pane[:-1])) + 1
         return cls(fed, panes, batch, np.append(0, edges), np.append(edges, batch.num_rows))
 
-    def combine(self) -> Stretches:
-        """Return the actions of all events."""
+    def combine(self) -> NDArray[np.uint8]:
+        """Return the actions of all runs [run, byte]."""
         return self.panes.combiner(ordered=False).actions_of(self.begins, self.ends, self.batch)
 
-    def actions(self, stretches: Stretches) -> pa.RecordBatch:
+    def actions(self, made: NDArray[np.uint8]) -> pa.RecordBatch:
         """Return them as they come out of the shuffle."""
-        assert not stretches.failed.any()
-        first = pa.array(stretches.first)
+        first, last = pa.array(self.begins), pa.array(self.ends - 1)
         columns = {name: self.batch.column(name).take(first) for name in ("key", "group", "time")}
-        columns["last"] = self.batch.column("time").take(pa.array(stretches.last))
-        flat = np.ascontiguousarray(stretches.actions)
+        columns["last"] = self.batch.column("time").take(last)
+        flat = np.ascontiguousarray(made)
         columns["action"] = pa.Array.from_buffers(
             action_type(self.panes.size), len(flat), [None, pa.py_buffer(flat)]
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -139,3 +140,9 @@ def test_options_may_stand_between_names(written: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "argv", ["benchmarks", "results", "--quick", "many", "qre-fig5"])
     assert command.main() == 0
     assert asked == [(["many", "qre-fig5"], True)]
+
+
+@pytest.mark.parametrize("name", command.SECTIONS)
+def test_what_measures_a_section_can_be_imported(name: str) -> None:
+    module = f"papers.{name.replace('-', '_')}" if name in evaluation.NAMES else name
+    assert import_module(f"benchmarks.{module}")
