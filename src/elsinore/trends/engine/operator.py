@@ -225,15 +225,18 @@ class EngineOperator:
         self._store.have_reads(self._builder.most_reads)
         self._store.have_classes(len(self._program.classes))
 
-    def _make_room(self) -> bool:
-        """Make room for totals, or for rows of events; return False if there was enough."""
+    def _make_room(self, expected: int = 0) -> bool:
+        """Make room for totals, or for rows of events; return False if there was enough.
+
+        expected: an estimate of how many totals there will be.
+        """
         store = self._store
         if store.needs_rows:
             store.grow_rows(len(store.row_orders) + 1)
             store.needs_rows = False
             return True
         if store.total_count + store.most_totals > len(store.totals):
-            store.grow_totals()
+            store.grow_totals(expected)
             rebuild(store)
             return True
         return False
@@ -244,7 +247,7 @@ class EngineOperator:
         store, slot = self._store, 0
         self._shared.make_room(store, 0)
         while (slot := close(self._program, store, time, slot)) < len(store.slots):
-            self._make_room()
+            self._make_room(store.total_count * len(store.slots) // max(slot, 1))
         if until is None:
             totals = self._take(None)
         else:

@@ -206,10 +206,13 @@ class Store:
             _copy(self.per_slot, arrays)
             self.per_slot = self._take(arrays)
 
-    def grow_totals(self) -> None:
-        """Have twice the room for totals, and at least room for those of a closing slot."""
-        rows = 2 * len(self.totals)
-        while rows < self.total_count + self.most_totals:
+    def grow_totals(self, expected: int) -> None:
+        """Have room for as many totals as are expected, and at least for those of a closing slot.
+
+        Keys differ: an estimate by the first ones is followed to 16 times the room.
+        """
+        rows = len(self.totals)
+        while rows < max(self.total_count + self.most_totals, min(expected, 16 * len(self.totals))):
             rows *= 2
         self.set_totals(self.total_arrays(), rows)
 
