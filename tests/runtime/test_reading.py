@@ -38,7 +38,7 @@ print(pa.default_memory_pool().max_memory())
 def test_the_text_of_a_file_is_never_in_memory_as_a_whole(
     tmp_path: Path, name: str, begin: bytes, line: bytes
 ) -> None:
-    size = 32 * MEGABYTE
+    size = 48 * MEGABYTE
     path = tmp_path / name
     content = begin + line * (size // len(line)) + (b"]" if name.startswith("e.json.") else b"")
     path.write_bytes(gzip.compress(content, compresslevel=1) if name.endswith("gz") else content)
