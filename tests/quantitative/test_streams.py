@@ -253,7 +253,7 @@ def test_an_error_in_a_stream_of_a_key_tells_its_item_and_place_in_that_stream()
         ({"time": [[1], [2]]}, {}, "cannot be a time"),
         ({"type": ["M", None]}, {}, "1 event has no type, and M reads it"),
         ({}, {"time": "when"}, "time: the events have no attribute 'when'"),
-        ({}, {"type": "'A'"}, "no attribute ''A''.*let predicates be qre.any"),
+        ({}, {"type": "'A'"}, "no attribute ''A''.*use the predicate qre.any"),
         ({}, {"type": "kind"}, "the events have no attribute 'kind'.*Did you mean 'kin'"),
         ({}, {"by": "key"}, "by: the events have no attribute 'key'"),
         ({"k": [[1], [2]]}, {"by": "k"}, "an array or a map cannot be a key"),
