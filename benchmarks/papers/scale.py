@@ -126,8 +126,10 @@ class Peak:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._over.wait(EVERY):
+        is_over = False
+        while not is_over:
             self.bytes = max(self.bytes, sum(map(_resident, tree())))
+            is_over = self._over.wait(EVERY)
 
 
 def _resident(process: int) -> int:
