@@ -170,7 +170,8 @@ def test_longer_streams_give_what_exact_integers_give(seed: int) -> None:
     assert_as_exact(workload, table, RunOptions(sharing=random.choice(list(Sharing))))
 
 
-UNCOMPILED = """
+UNCOMPILED = '''
+import pyarrow as pa
 from random import Random
 from elsinore.language import parse_workload
 from elsinore.local import run
@@ -196,7 +197,15 @@ for window in ("", "WITHIN 12 seconds SLIDE 6 seconds"):
     unit = compared.given(compared.rising(2, window), types, compared.values_of(len(types)))
     found, operator = compared.run(unit, Sharing.ALWAYS)
     print(found, compared.compared(operator).shared_graphlets)
-"""
+text = """
+QUERY q RETURN COUNT(*) PATTERN SEQ(NOT SEQ(A n, D m), A a, B b) WITHIN 20 seconds SLIDE 2 seconds;
+QUERY r RETURN COUNT(*) PATTERN SEQ(A a, NOT SEQ(B n, C m), D d) WITHIN 1 second;
+"""  # what q reads is wider than the rows of r
+events = pa.table({"time": pa.array(range(0, 30_000_000, 500_000), pa.timestamp("us")),
+                   "type": [*"ABACDBAADB"] * 6})
+results = run(plan(parse_workload(text)), events, RunOptions())
+print([results[name].to_pylist() for name in ("q", "r")])
+'''
 
 
 def test_uncompiled_code_gives_the_same() -> None:

@@ -86,6 +86,7 @@ class ProgramBuilder:
         """Return the sizes of the unit's state; row_values: columns that conditions read."""
         layout, unit = self.layout, self.unit
         rows = [block for block in layout.blocks if block.has_rows]
+        row_cells = max((b.width * b.sums for b in rows), default=0)
         return StoreShape(
             cells=layout.cells,
             extremes=layout.extremes,
@@ -97,7 +98,8 @@ class ProgramBuilder:
             total_extremes=unit.extremes,
             closing=sum(overlap_of(template.query.window) for template in unit.templates) + 1,
             row_blocks=len(rows),
-            row_cells=max((b.width * b.sums for b in rows), default=max(layout.overlaps)),
+            row_cells=row_cells,
+            gathered=max(row_cells, *layout.overlaps),  # beginnings in each window are read, too
             row_extremes=max((b.width * b.extremes for b in rows), default=0),
             sets=len(self.sharing.sets),
             cohorts=len(self._rows["cohorts"]),

@@ -66,6 +66,7 @@ class StoreShape(NamedTuple):
     closing: int  # totals that closing all windows of a slot adds at most
     row_blocks: int  # blocks with rows of events
     row_cells: int  # of the widest of them
+    gathered: int  # lanes that a read may gather
     row_extremes: int
     sets: int  # sharing sets
     cohorts: int
@@ -172,7 +173,7 @@ class Store:
 
     def have_reads(self, count: Index) -> None:
         """Have room for what so many reads of a step gather."""
-        self.gathered = Lanes(count, self.shape.row_cells, self.shape.row_extremes)
+        self.gathered = Lanes(count, self.shape.gathered, self.shape.row_extremes)
 
     def have_classes(self, count: Index) -> None:
         """Have an entry of `seen` for each class of events: whether one of them came."""
