@@ -7,7 +7,7 @@ compared; a system over its time has a mark in place of a point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ STYLES: Mapping[str, tuple[str, str]] = {  # colour and marker
     "SHARON": ("#CC79A7", "P"),
     "MCEP": ("#56494E", "*"),
 }
+GROWING = {"MCEP", "GRETA", "SHARON"}  # whose time grows with each axis
 METRICS: Mapping[str, tuple[str, str, float]] = {  # column, title, factor
     "latency": ("latency, ms", "latency in milliseconds", 1e3),
     "speed": ("events/s", "events per second of processor time", 1.0),
@@ -113,14 +114,16 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
     with interruptible(notes):
         for sweep in plan.sweeps:
             values = sweep.values if not quick else (sweep.values[0], sweep.values[-1])
-            over: set[str] = set()  # systems over their time at a smaller value
+            over: set[str] = set()  # systems that were over their time at a smaller value
             for value in values:
                 if is_chosen(f"{sweep.name}={value}", plan.parts[sweep.name], only):
                     chosen = [name for name in plan.systems if is_chosen(name, plan.systems, only)]
-                    budgets = dict.fromkeys(chosen, QUICK_BUDGET if quick else BUDGET)
-                    budgets |= dict.fromkeys(over, 0.0)
-                    rows += _point(sweep, value, budgets, speed="speed" in plan.metrics)
-                    over |= {row["system"] for row in rows if row["note"] == OVER}
+                    budget = QUICK_BUDGET if quick else BUDGET
+                    point = _point(
+                        sweep, value, chosen, budget, over, speed="speed" in plan.metrics
+                    )
+                    rows += point
+                    over |= GROWING & {row["system"] for row in point if row["note"] == OVER}
     found = [] if plan.remarks is None else plan.remarks(rows)
     return Figure(
         title=plan.title,
@@ -133,21 +136,27 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
 
 
 def _point(
-    sweep: Sweep, value: int, budgets: Mapping[str, float], *, speed: bool
+    sweep: Sweep,
+    value: int,
+    systems: Sequence[str],
+    budget: float,
+    over: Collection[str],
+    *,
+    speed: bool,
 ) -> list[dict[str, Any]]:
     """Measure systems at one value of an axis, and compare their results.
 
-    budgets: seconds by system; one that was over its time at a smaller value has none. speed:
-    whether throughput is measured, too.
+    over: systems that are not run, as they were over their time at a smaller value.
+    speed: whether throughput is measured, too.
     """
     rows: list[dict[str, Any]] = []
     first: Measured | None = None
-    for system, budget in budgets.items():
+    for system in systems:
         print(f"{sweep.title}, {sweep.axis} {value:,}: {system} ...", flush=True)
         sizes = {**sweep.fixed, sweep.name: value}
         point = (
             measure(Point(system=system, case=sweep.case, sizes=sizes, speed=speed), budget)
-            if budget
+            if system not in over
             else Measured(note=OVER)
         )
         row: dict[str, Any] = {"stream": sweep.title, "axis": sweep.axis, "value": value}
