@@ -5,11 +5,10 @@ from __future__ import annotations
 import cython
 
 from elsinore.matches.engine.codes import MOMENT, TIME
-from elsinore.matches.engine.guards import is_free, is_free_between, last_before
+from elsinore.matches.engine.guards import hold, is_free, is_free_between, last_before
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.engine.windows import first_at
-from elsinore.operators.conditions.machine import all_hold
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 
@@ -36,9 +35,7 @@ def is_match(program: Program, search: Search) -> cython.bint:
     begin: cython.int = program.final
     end: cython.int = program.final_end
     step: cython.int = search.depth
-    if not all_hold(
-        program.conditions, begin, end, search.values, last, search.values, -1, search, step, final
-    ):
+    if not hold(program, search, begin, end, last, -1, step, final):
         return False
     for step in range(search.depth + 1 if program.has_late else 0):
         edge = search.frames[step].edge
@@ -46,18 +43,7 @@ def is_match(program: Program, search: Search) -> cython.bint:
         previous: cython.longlong = search.frames[step - 1].row if step > 0 else -1
         late: cython.int = program.edges[edge].late
         late_end: cython.int = program.edges[edge].late_end
-        if not all_hold(
-            program.conditions,
-            late,
-            late_end,
-            search.values,
-            row,
-            search.values,
-            previous,
-            search,
-            step,
-            final,
-        ):
+        if not hold(program, search, late, late_end, row, previous, step, final):
             return False
         guard: cython.int = program.edges[edge].guard
         if (

@@ -11,9 +11,8 @@ from __future__ import annotations
 import cython
 
 from elsinore.matches.engine.codes import MOMENT
-from elsinore.matches.engine.guards import is_free_between
+from elsinore.matches.engine.guards import hold, is_free_between, limit_holds
 from elsinore.matches.engine.tables import Program, Search
-from elsinore.operators.conditions.machine import all_hold, comparison_holds
 
 
 @cython.nogil
@@ -123,16 +122,7 @@ def is_barred(
         number: cython.int = program.limits[place]
         if before < 0 and program.conditions.conditions[number].register >= 0:
             continue
-        if not comparison_holds(
-            program.conditions,
-            number,
-            search.values,
-            current,
-            search.values,
-            previous,
-            search,
-            before,
-        ):
+        if not limit_holds(program, search, number, current, previous, before):
             return True
     return False
 
@@ -168,18 +158,7 @@ def far_hold(
     """Return whether the conditions of an edge hold that read more than two neighbours."""
     begin: cython.int = program.edges[edge].far
     end: cython.int = program.edges[edge].far_end
-    return all_hold(
-        program.conditions,
-        begin,
-        end,
-        search.values,
-        current,
-        search.values,
-        previous,
-        search,
-        step,
-        step,
-    )
+    return hold(program, search, begin, end, current, previous, step, step)
 
 
 @cython.nogil
@@ -201,18 +180,7 @@ def may_follow(
         return False
     begin: cython.int = program.edges[edge].near
     end: cython.int = program.edges[edge].near_end
-    return all_hold(
-        program.conditions,
-        begin,
-        end,
-        search.values,
-        current,
-        search.values,
-        previous,
-        search,
-        0,
-        0,
-    )
+    return hold(program, search, begin, end, current, previous, 0, 0)
 
 
 @cython.nogil

@@ -23,6 +23,59 @@ from elsinore.matches.engine.tables import Program, Search
 from elsinore.operators.conditions.machine import all_hold, comparison_holds
 
 
+@cython.inline
+@cython.nogil
+def hold(
+    program: Program,
+    search: Search,
+    begin: cython.int,
+    end: cython.int,
+    current: cython.longlong,
+    previous: cython.longlong,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether the conditions of a range of lists are true of two rows.
+
+    `before` and `final` are rows of the registers.
+    """
+    return all_hold(
+        program.conditions,
+        begin,
+        end,
+        search.values,
+        current,
+        search.values,
+        previous,
+        search,
+        before,
+        final,
+    )
+
+
+@cython.inline
+@cython.nogil
+def limit_holds(
+    program: Program,
+    search: Search,
+    number: cython.int,
+    current: cython.longlong,
+    previous: cython.longlong,
+    before: cython.longlong,
+) -> cython.bint:
+    """Return whether a comparison is true of two rows; `before` is a row of the registers."""
+    return comparison_holds(
+        program.conditions,
+        number,
+        search.values,
+        current,
+        search.values,
+        previous,
+        search,
+        before,
+    )
+
+
 @cython.nogil
 def last_before(search: Search, row: cython.longlong) -> cython.longlong:
     """Return the key's last row of an earlier moment than `row`; -1 if none."""
@@ -116,17 +169,8 @@ def relation_holds(
     """Return whether the conditions of a relation hold for a row of the gap."""
     begin: cython.int = program.relations[relation].conditions
     end: cython.int = program.relations[relation].conditions_end
-    return all_hold(
-        program.conditions,
-        begin,
-        end,
-        search.values,
-        row,
-        search.values,
-        search.gap_next,
-        search,
-        search.gap_before,
-        search.gap_final,
+    return hold(
+        program, search, begin, end, row, search.gap_next, search.gap_before, search.gap_final
     )
 
 
@@ -180,16 +224,8 @@ def is_past(
     """Return whether no later row fulfils the limits of a relation."""
     place: cython.int
     for place in range(program.relations[relation].limits, program.relations[relation].limits_end):
-        if not comparison_holds(
-            program.conditions,
-            program.limits[place],
-            search.values,
-            row,
-            search.values,
-            search.gap_next,
-            search,
-            search.gap_before,
-        ):
+        limit: cython.int = program.limits[place]
+        if not limit_holds(program, search, limit, row, search.gap_next, search.gap_before):
             return True
     return False
 

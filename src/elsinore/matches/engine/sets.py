@@ -22,10 +22,10 @@ from elsinore.matches.engine.followers import (
     may_follow,
 )
 from elsinore.matches.engine.graph import gather
+from elsinore.matches.engine.guards import hold
 from elsinore.matches.engine.registers import begin_registers, copy_registers, select
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.engine.windows import first_at
-from elsinore.operators.conditions.machine import comparison_holds, value_of
 
 REACHED = cython.declare(cython.uchar, 1)  # marks of nodes
 ON_PATH = cython.declare(cython.uchar, 2)
@@ -199,32 +199,7 @@ def leads(
         number: cython.int = program.conditions.lists[place]
         if not sets.known[number]:
             continue
-        if program.conditions.conditions[number].comparison != 0:
-            if not comparison_holds(
-                program.conditions,
-                number,
-                search.values,
-                current,
-                search.values,
-                previous,
-                search,
-                FIRST_ONE,
-            ):
-                return False
-        elif (
-            value_of(
-                program.conditions,
-                number,
-                search.values,
-                current,
-                search.values,
-                previous,
-                search,
-                FIRST_ONE,
-                FIRST_ONE,
-            )
-            != 1.0
-        ):
+        if not hold(program, search, place, place + 1, current, previous, FIRST_ONE, FIRST_ONE):
             return False
     return True
 

@@ -181,15 +181,24 @@ def add(
 
 @cython.inline
 @cython.nogil
+def add_number(
+    to: Lanes, at: Index, lane: Index, mantissa: cython.double, power: cython.double
+) -> cython.void:
+    """Add a number in its normal form to that of a lane."""
+    top: cython.double = max(to.powers[at, lane], power)
+    total: cython.double = lowered(to.cells[at, lane], to.powers[at, lane], top)
+    total += lowered(mantissa, power, top)
+    to.cells[at, lane] = settled(total, top)
+    to.powers[at, lane] = settled_power(total, top)
+
+
+@cython.inline
+@cython.nogil
 def add_lane(
     to: Lanes, at: Index, lane: Index, source: Lanes, row: Index, cell: Index
 ) -> cython.void:
     """Add a number with a power to another one."""
-    top: cython.double = max(to.powers[at, lane], source.powers[row, cell])
-    total: cython.double = lowered(to.cells[at, lane], to.powers[at, lane], top)
-    total += lowered(source.cells[row, cell], source.powers[row, cell], top)
-    to.cells[at, lane] = settled(total, top)
-    to.powers[at, lane] = settled_power(total, top)
+    add_number(to, at, lane, source.cells[row, cell], source.powers[row, cell])
 
 
 @cython.nogil
@@ -240,15 +249,8 @@ def add_multiples(
             number: cython.double = source.cells[row, lane] * factor
             number = 0.0 if factor == 0.0 else number
             raised: cython.double = source.powers[row, lane] + factors.powers[by, lane]
-            mantissa: cython.double = settled(number, raised)
             power: cython.double = settled_power(number, raised)
-            top: cython.double = max(to.powers[at, first + lane], power)
-            total: cython.double = lowered(
-                to.cells[at, first + lane], to.powers[at, first + lane], top
-            )
-            total += lowered(mantissa, power, top)
-            to.cells[at, first + lane] = settled(total, top)
-            to.powers[at, first + lane] = settled_power(total, top)
+            add_number(to, at, first + lane, settled(number, raised), power)
         return
     for lane in range(lanes):
         raised = source.powers[row, lane] + factors.powers[by, lane]
