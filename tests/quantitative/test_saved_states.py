@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import pytz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,8 +31,8 @@ from elsinore.kernels.saved import seal
 from elsinore.operators import OperatorOptions, kind_for
 from elsinore.plan import Unit
 from elsinore.quantitative import encoding
-from elsinore.quantitative.encoded_values import UnsupportedValueError
-from elsinore.quantitative.encoding import MOST_NESTED, decode, encode, varint
+from elsinore.quantitative.encoded_values import UnsupportedValueError, taken_apart
+from elsinore.quantitative.encoding import KEYS, MOST_NESTED, decode, encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.operator import Spec
@@ -74,6 +75,15 @@ class Slotted:
     value: Any
 
 
+@dataclass
+class Zone(dt.tzinfo):
+    """A time zone whose functions are the user's."""
+
+    def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta:
+        RAN.append("utcoffset")
+        return dt.timedelta(0)
+
+
 class Pair(NamedTuple):
     left: int
     right: str
@@ -96,6 +106,10 @@ VALUES = [
     dt.date(2026, 1, 2), dt.time(1, 2, 3), dt.datetime(2026, 1, 2, 3, 4, 5, 6),
     dt.datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1),
     dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=-3))),
+    dt.time(1, 2, tzinfo=dt.timezone(dt.timedelta(hours=1), "CET")), dt.time(1, fold=1),
+    pytz.timezone("Europe/Berlin").localize(dt.datetime(2026, 10, 25, 2, 30), is_dst=True),
+    dt.datetime(2026, 1, 2, tzinfo=pytz.UTC), dt.datetime(2026, 1, 2, tzinfo=pytz.FixedOffset(180)),
+    Decimal("-0E+3"), pd.Timestamp("9000-01-01").as_unit("s"), pd.Timestamp(5, tz="+03:00"),
     dt.timedelta(days=-1, seconds=3, microseconds=5), UUID(int=7), np.float32(1.5), np.int8(-3),
     np.datetime64("2026-01-02T03", "ns"), pd.Timestamp(5, tz="UTC"), pd.Timestamp("2026-01-01"),
     pd.Timestamp(1791000000000000001, tz="Europe/Berlin"), pd.Timedelta(5),
@@ -173,7 +187,8 @@ for _ in range(MOST_NESTED):
         (len, "a builtins.builtin_function_or_method"),
         (Colour.RED, f"a {__name__}.Colour"),
         (defaultdict(lambda: 1), "a collections.defaultdict"),
-        (np.array([object()]), "a numpy.ndarray"),
+        (np.array([object()]), "a numpy.ndarray of the type object"),
+        (dt.datetime(2026, 1, 1, tzinfo=Zone()), f"a {__name__}.Zone"),
         (local_class(), f"a {__name__}.local_class.<locals>.Local, which is not found"),
         (CONTAINED, "a list that contains itself"),
         (NESTED, f"more than {MOST_NESTED} containers in one another"),
@@ -281,7 +296,22 @@ class Command:
 
 
 def named(name: str, *values: bytes) -> bytes:
-    return encode(name) + b"".join(values) + b"O" + varint(len(values))
+    return encode(name) + b"".join(values) + container(Extent(0.0, 0.0), 1 + len(values))
+
+
+def container(example: object, parts: int) -> bytes:
+    """Return the instruction for a container of the example's type."""
+    return b"C" + varint(taken_apart(example)[0]) + varint(parts)
+
+
+def array(kind: str, *shape: int) -> bytes:
+    """Return an array of this type and shape, with 12 bytes of content."""
+    parts = encode(kind) + encode(shape) + encode(b"123456789012")
+    return parts + container(np.zeros(0), 3)
+
+
+PAIR = container((), 2)
+EMPTY = container((), 0)
 
 
 @pytest.mark.parametrize(
@@ -299,24 +329,37 @@ def named(name: str, *values: bytes) -> bytes:
         named("quantitative.test_saved_states:local_class.<locals>.Local", encode(1)),
         b"S" + varint(1 << 60) + b"text",
         b"J" + varint(1 << 60) + b"\1",
-        b"d" + varint(1 << 60) + b"12345678",
-        b"(" + varint(1 << 60),
-        b"N[" + varint(1 << 60),
-        b"N{" + varint(1 << 62),
+        container([], 1 << 60),
+        b"N" + container([], 1 << 60),
+        b"N" + container({}, 1 << 62),
         b"R" + varint(5),
-        b"X" + varint(11) + varint(30) + b'["<f8", [1099511627776]]\n'.ljust(30, b"\0"),
-        b"X" + varint(11) + varint(30) + b'["|O", [1]]\n'.ljust(30, b"\0"),
-        b"X" + varint(99) + varint(0),
+        array("<f8", 1 << 40),
+        array("<f8", -1, -1),
+        array("|O", 1),
+        array("V12", 1),
+        b"C" + varint(99) + varint(0),
         b"\xff" * 30,
         b"I" + b"\xff" * 30,
         b"",
         b"NN",
-        b"(\0" + b"(\1" * (MOST_NESTED + 1),
-        b"(\0" + b"(\1" * 100_000,
-        b"[\0N{\1",  # a list as a key
-        encode("<elsinore query.keys0>") + b"N{\0K",
-        b"NC",
-        b"NB",
+        EMPTY + container((), 1) * (MOST_NESTED + 1),
+        EMPTY + container((), 1) * 100_000,
+        container([], 0) + b"N" + container({}, 2),  # a list as a key
+        b"N" + container({}, 1),
+        encode("<elsinore query.keys0>") + b"N" + container({}, 0) + b"C" + varint(KEYS) + b"\3",
+        b"N" + container(Counts(), 1),
+        b"N" + container(Bag(), 1),
+        encode(1 << 80) + container(dt.timedelta(0), 1),
+        *(
+            encode(value) + named(f"{__name__}:Zone") + container(example, 2)
+            for value, example in [
+                (b"\7\xea\1\2\3\4\5\0\0\0", dt.datetime(2026, 1, 2)),
+                (b"\1\2\3\0\0\0", dt.time()),
+                (np.datetime64(0, "ns"), pd.Timestamp(0)),
+            ]
+        ),
+        encode("../../etc/passwd") + container(ZoneInfo("UTC"), 1),
+        encode("../../etc/passwd") + container(pytz.UTC, 1),
     ],
 )
 def test_content_that_no_state_has_is_refused_though_its_checksum_is_right(content: bytes) -> None:
@@ -333,11 +376,27 @@ def test_content_that_no_state_has_is_refused_though_its_checksum_is_right(conte
 def test_a_key_that_refers_to_itself_many_times_is_not_hashed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    doubled = b"N(\1" + b"".join(b"R" + varint(n) + b"R" + varint(n) + b"(\2" for n in range(60))
-    content = doubled.replace(b"N(\1", b"N(\1", 1)
+    content = EMPTY + b"".join((b"R" + varint(n)) * 2 + PAIR for n in range(60))
     monkeypatch.setattr(encoding, "MOST_HASHED", 1000)
-    with pytest.raises(StateError):
-        decode(content + b"N{\1")
+    with pytest.raises(StateError, match="a key of more than 1000 values"):
+        decode(content + b"N" + container({}, 2))
+    key: tuple[Any, ...] = ()
+    for _ in range(10):
+        key = (key, key)
+    with pytest.raises(UnsupportedValueError, match="a key of more than 1000 values"):
+        encode({key: 1})
+
+
+def test_a_deep_value_that_occurs_again_in_a_deep_one_is_refused_when_it_is_saved() -> None:
+    inner: Any = ()
+    for _ in range(MOST_NESTED - 10):
+        inner = (inner,)
+    outer = inner
+    for _ in range(9):
+        outer = (outer,)
+    assert decode(encode([inner, outer[0]])) == [inner, outer[0]]
+    with pytest.raises(UnsupportedValueError, match="containers in one another"):
+        encode([inner, (outer,)])
 
 
 @pytest.mark.parametrize(

@@ -1,271 +1,323 @@
-"""Values in saved states beside numbers, texts and containers: dates, arrays, ..., and dataclasses.
+"""The types of values in saved states: how each is taken apart, and built from its parts.
 
-Each type without parts has a number, which is part of the layout, and a way to bytes and back.
-Dataclasses and named tuples are looked up by name, and made without calling their functions.
+Values are built by the functions of this module alone. A class of the user is looked up in the
+modules that are loaded already and must be a dataclass or a named tuple; its fields are set without
+calling its functions.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 import inspect
-import json
 import math
-import struct
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
-_KINDS = frozenset("biufcSUmM")  # of NumPy's types: no objects
-_COMPLEX = struct.Struct("<dd")
-_SPAN = struct.Struct("<qqq")  # days, seconds and microseconds; months, days and nanoseconds
+from elsinore.quantitative.items import Record, record_type
+from elsinore.quantitative.machine.evaluate import Keys
+from elsinore.quantitative.sketches import Sketch, sketch_of
+from elsinore.quantitative.versions import Bag, Counts
+
+PACKED = 4  # numbers in a list from which on they are written as one array
+FACTORIES = (None, int, float, str, list, dict, set, tuple)  # of the values that a defaultdict adds
+_ARRAYS = frozenset("biufcSUmM")  # kinds of NumPy's types: no objects
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """How values of a type are written and read; `type_name` is the type with its module."""
-
-    number: int
-    type_name: str
-    to_bytes: Callable[[Any], bytes]
-    from_bytes: Callable[[bytes], Any]
+class UnsupportedValueError(Exception):
+    """A value that cannot be part of a saved state; the text names its type."""
 
 
-def scalar_to_bytes(value: Any) -> tuple[int, bytes] | None:
-    """Return the number of a value's type and the value as bytes; None for other types.
+class StoredType(NamedTuple):
+    """How values of a type are taken apart (`parts`), and built from parts given one by one.
 
-    >>> number, content = scalar_to_bytes(dt.date(2026, 1, 31))
-    >>> scalar_from_bytes(number, content)
-    datetime.date(2026, 1, 31)
+    hashed: 1 if building hashes each part, 2 if every other, from the first on, 0 if none.
     """
-    kind = type(value)
-    scalar = _BY_TYPE.get(f"{kind.__module__}.{kind.__qualname__}")
-    if scalar is None and isinstance(value, np.generic):
-        scalar = _BY_TYPE["numpy.generic"]
-    if scalar is None:
+
+    parts: Callable[[Any], Sequence[Any]]
+    build: Callable[..., Any]
+    hashed: int = 0
+
+
+def taken_apart(value: Any) -> tuple[int, Sequence[Any]]:
+    """Return the place of a value's type in TYPES, and the value's parts.
+
+    Raises UnsupportedValueError for values that cannot be saved.
+
+    >>> number, parts = taken_apart(dt.timedelta(days=-1))
+    >>> TYPES[number].build(*parts)
+    datetime.timedelta(days=-1)
+    """
+    kind: Any = type(value)
+    packed = _packed(value) if kind is list else None
+    if packed is not None:
+        return _NUMBERS["packed list"], packed
+    number = _number_of_type(kind)
+    return number, TYPES[number].parts(value)
+
+
+@functools.lru_cache(maxsize=1024)
+def _number_of_type(kind: type) -> int:
+    name = _name(kind)
+    if name not in _NUMBERS:
+        if issubclass(kind, Record):
+            name = _name(Record)
+        elif issubclass(kind, np.generic):
+            name = "scalar of NumPy"
+        elif _is_pytz(kind):
+            name = "zone of pytz"
+        elif _is_class(kind):
+            name = "dataclass or named tuple"
+        else:
+            raise UnsupportedValueError(f"a {name}")
+    return _NUMBERS[name]
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def exactly(kind: type, value: Any) -> Any:
+    """Return the value. Raises TypeError unless its class is this one."""
+    if type(value) is not kind:
+        raise TypeError(f"a {type(value).__name__} in place of a {kind.__name__}")
+    return value
+
+
+# --- containers ---------------------------------------------------------------------------------
+
+
+def _packed(values: list[Any]) -> tuple[str, tuple[int], bytes] | None:
+    """Return the parts of an array of doubles or of 64-bit integers, None for other values."""
+    kind = type(values[0]) if len(values) >= PACKED else None
+    if kind not in {float, int} or any(type(value) is not kind for value in values):
         return None
     try:
-        return scalar.number, scalar.to_bytes(value)
-    except TypeError:  # of a kind that is not supported, such as an array of objects
+        array = np.array(values, "<f8" if kind is float else "<i8")
+    except OverflowError:
         return None
+    return array.dtype.str, (len(values),), array.tobytes()
 
 
-def scalar_from_bytes(number: int, content: bytes) -> Any:
-    """Return the value that was written. Raises some exception for bytes that are none."""
-    return _BY_NUMBER[number].from_bytes(content)
+def _pairs(values: dict[Any, Any]) -> list[Any]:
+    return [part for pair in values.items() for part in pair]
 
 
-def _zone_name(moment: dt.datetime | dt.time) -> list[Any] | None:
-    """Return what a time zone is called, and whether it is one of pytz; None without a zone."""
-    zone = moment.tzinfo
-    match zone:
-        case None:
-            return None
-        case dt.timezone():
-            offset = zone.utcoffset(None)
-            return ["offset", offset // dt.timedelta(microseconds=1)]
-        case ZoneInfo() if zone.key is not None:
-            return ["zone", zone.key]
-    name = getattr(zone, "zone", None)
-    if not isinstance(name, str) or not type(zone).__module__.startswith("pytz"):
-        raise TypeError(f"a time zone of the type {type(zone).__name__}")
-    return ["pytz", name, bool(moment.dst())]
+def _dict(*parts: Any) -> dict[Any, Any]:
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def _with_zone(moment: Any, zone: list[Any] | None) -> Any:
-    match zone:
-        case None:
-            return moment
-        case ["offset", int(offset)]:
-            return moment.replace(tzinfo=dt.timezone(dt.timedelta(microseconds=offset)))
-        case ["zone", str(name)]:
-            return moment.replace(tzinfo=ZoneInfo(name))
-        case ["pytz", str(name), bool(summer)]:
-            return import_module("pytz").timezone(name).localize(moment, is_dst=summer)
-    raise ValueError(f"{zone!r:.50} is not a time zone")
+def _default_dict_parts(values: defaultdict[Any, Any]) -> list[Any]:
+    if values.default_factory not in FACTORIES:
+        raise UnsupportedValueError("a collections.defaultdict with a function of the user")
+    return [*_pairs(values), FACTORIES.index(values.default_factory)]
 
 
-def _moment_to_bytes(moment: dt.datetime | dt.time) -> bytes:
-    naive = moment.replace(tzinfo=None)
-    return json.dumps([naive.isoformat(), moment.fold, _zone_name(moment)]).encode()
+def _record(*parts: Any) -> Record:
+    *values, names = parts
+    if len(exactly(tuple, names)) != len(values):
+        raise ValueError("a record has another number of values than of attributes")
+    return record_type(names)(*values)
 
 
-def _moment_from_bytes(kind: Any) -> Callable[[bytes], Any]:
-    def read(content: bytes) -> Any:
-        text, fold, zone = json.loads(content)
-        return _with_zone(kind.fromisoformat(text).replace(fold=fold), zone)
-
-    return read
+def _keys(*_: Any) -> Keys:
+    raise ValueError("keys outside of a query")
 
 
-def _pandas_to_bytes(value: Any) -> bytes:
-    """Return a Timestamp or a Timedelta of pandas: nanoseconds (of UTC), the unit, the zone."""
-    zone = _zone_name(value) if hasattr(value, "tzinfo") else None
-    return json.dumps([value.as_unit("ns").value, value.unit, zone]).encode()
+# --- values of libraries ------------------------------------------------------------------------
 
 
-def _timestamp_from_bytes(content: bytes) -> Any:
-    nanoseconds, unit, zone = json.loads(content)
-    made = import_module("pandas").Timestamp(nanoseconds, unit="ns").as_unit(unit)
-    if zone is None:
-        return made
-    if zone[0] == "pytz":
-        return made.tz_localize("UTC").tz_convert(import_module("pytz").timezone(zone[1]))
-    moment = _with_zone(dt.datetime(1970, 1, 1), zone)
-    return made.tz_localize("UTC").tz_convert(moment.tzinfo)
+_PLAIN = {int, float, str, bytes, dt.timedelta, dt.timezone, ZoneInfo, type(None)}
 
 
-def _timedelta_from_bytes(content: bytes) -> Any:
-    nanoseconds, unit, _ = json.loads(content)
-    return import_module("pandas").Timedelta(nanoseconds, unit="ns").as_unit(unit)
+def _plain(*parts: Any) -> tuple[Any, ...]:
+    """Return the parts. Raises UnsupportedValueError for a class that may be the user's."""
+    for part in parts:
+        if type(part) not in _PLAIN and not _is_pytz(type(part)):
+            raise UnsupportedValueError(f"a {_name(type(part))}")
+    return parts
 
 
-def _array_to_bytes(array: Any) -> bytes:
-    if array.dtype.kind not in _KINDS:
-        raise TypeError(f"an array of the type {array.dtype}")
-    head = json.dumps([array.dtype.str, array.shape]).encode()
-    return head + b"\n" + np.ascontiguousarray(array).tobytes()
+def _reduced(value: Any) -> tuple[Any, ...]:
+    """Return the arguments of the class with which the value copies itself."""
+    return _plain(*value.__reduce_ex__(4)[1])
 
 
-def _array_from_bytes(content: bytes) -> Any:
-    head, _, values = content.partition(b"\n")
-    kind, shape = json.loads(head)
-    dtype = np.dtype(str(kind))
-    if dtype.kind not in _KINDS or min(shape, default=0) < 0:
-        raise ValueError(f"an array has the type {kind!s:.20} and the shape {shape}")
-    if math.prod(shape) * dtype.itemsize != len(values):
+def _rebuilt(kind: type) -> Callable[..., Any]:
+    return lambda *parts: kind(*_plain(*parts))
+
+
+def _zone_parts(zone: ZoneInfo) -> tuple[str]:
+    if zone.key is None:
+        raise UnsupportedValueError("a zoneinfo.ZoneInfo without a key")
+    return (zone.key,)
+
+
+def _is_pytz(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "pytz"
+
+
+def _pytz_zone(*parts: Any) -> Any:
+    """Return a zone of pytz: by no parts UTC, by an offset in minutes, or by name and offsets."""
+    pytz = import_module("pytz")
+    if not parts:
+        return pytz.UTC
+    return (pytz.FixedOffset if type(parts[0]) is int else pytz.tzinfo.unpickler)(*parts)
+
+
+def _timestamp(moment: Any, zone: Any) -> Any:
+    timestamp = import_module("pandas").Timestamp(exactly(np.datetime64, moment))
+    (zone,) = _plain(zone)
+    return timestamp if zone is None else timestamp.tz_localize("UTC").tz_convert(zone)
+
+
+def _timedelta(length: Any) -> Any:
+    return import_module("pandas").Timedelta(exactly(np.timedelta64, length))
+
+
+def _array_parts(array: Any) -> tuple[str, tuple[int, ...], bytes]:
+    if array.dtype.kind not in _ARRAYS:
+        raise UnsupportedValueError(f"a numpy.ndarray of the type {array.dtype}")
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def _array(kind: str, shape: tuple[int, ...], content: bytes) -> Any:
+    dtype = np.dtype(exactly(str, kind))
+    if dtype.kind not in _ARRAYS or min(exactly(tuple, shape), default=0) < 0:
+        raise ValueError(f"an array has the type {kind:.20} and the shape {shape}")
+    if math.prod(shape) * dtype.itemsize != len(content):
         raise ValueError("an array is not as long as its shape says")
-    return np.frombuffer(values, dtype).reshape(shape).copy()
-
-
-def _scalars() -> Iterator[Scalar]:
-    """Yield the types by their numbers, which are part of the layout."""
-    moments = {name: (_moment_to_bytes, _moment_from_bytes(getattr(dt, name)))
-               for name in ("time", "datetime")}  # fmt: skip
-    pandas = "pandas._libs.tslibs"
-    table: list[tuple[str, Callable[[Any], bytes], Callable[[bytes], Any]]] = [
-        ("builtins.bytes", bytes, bytes),
-        ("builtins.bytearray", bytes, bytearray),
-        ("builtins.complex", lambda v: _COMPLEX.pack(v.real, v.imag),
-         lambda content: complex(*_COMPLEX.unpack(content))),
-        ("decimal.Decimal", lambda v: str(v).encode(), lambda content: Decimal(content.decode())),
-        ("fractions.Fraction", lambda v: f"{v.numerator:x}/{v.denominator:x}".encode(),
-         lambda content: Fraction(*(int(part, 16) for part in content.split(b"/")))),
-        ("datetime.date", lambda v: v.isoformat().encode(),
-         lambda content: dt.date.fromisoformat(content.decode())),
-        ("datetime.time", *moments["time"]),
-        ("datetime.datetime", *moments["datetime"]),
-        ("datetime.timedelta", lambda v: _SPAN.pack(v.days, v.seconds, v.microseconds),
-         lambda content: dt.timedelta(*_SPAN.unpack(content))),
-        ("uuid.UUID", lambda v: v.bytes, lambda content: UUID(bytes=content)),
-        ("numpy.generic", lambda v: _array_to_bytes(np.asarray(v)),
-         lambda content: _array_from_bytes(content)[()]),
-        ("numpy.ndarray", _array_to_bytes, _array_from_bytes),
-        (f"{pandas}.timestamps.Timestamp", _pandas_to_bytes, _timestamp_from_bytes),
-        (f"{pandas}.timedeltas.Timedelta", _pandas_to_bytes, _timedelta_from_bytes),
-        (f"{pa.MonthDayNano.__module__}.MonthDayNano", lambda v: _SPAN.pack(*v),
-         lambda content: pa.MonthDayNano(_SPAN.unpack(content))),
-    ]  # fmt: skip
-    for number, (name, to_bytes, from_bytes) in enumerate(table):
-        yield Scalar(number, name, to_bytes, from_bytes)
-
-
-_BY_NUMBER = {scalar.number: scalar for scalar in _scalars()}
-_BY_TYPE = {scalar.type_name: scalar for scalar in _BY_NUMBER.values()}
+    return np.frombuffer(exactly(bytes, content), dtype).reshape(shape).copy()
 
 
 # --- dataclasses and named tuples ---------------------------------------------------------------
 
 
-class UnsupportedValueError(Exception):
-    """A value that saved states do not hold; the text says which type it has."""
-
-
-def is_class(kind: type) -> bool:
-    """Return whether a class is a dataclass or a named tuple."""
+def _is_class(kind: type) -> bool:
     is_named = issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
     return is_named or dataclasses.is_dataclass(kind)
 
 
-def class_name(kind: type) -> str:
-    """Return by which name a dataclass or named tuple is looked up when a state is read.
-
-    Raises UnsupportedValueError if it cannot be found by it.
-    """
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    try:
-        found = class_named(name)
-    except (KeyError, TypeError, ValueError):
-        found = None
-    if found is not kind:
-        raise UnsupportedValueError(
-            f"a {kind.__module__}.{kind.__qualname__}, which is not found by that name (define the "
-            "class at the top of a module)"
-        )
-    return name
-
-
-def class_named(name: str) -> type:
-    """Return a dataclass or named tuple of a module that is loaded, by `module:name`.
+def _class_named(name: str) -> Any:
+    """Return a dataclass or named tuple of a loaded module, by `module:name`.
 
     Raises ValueError, KeyError or TypeError for other names; calls no function of a module.
     """
-    module, _, qualified = name.partition(":")
+    module, _, qualified = exactly(str, name).partition(":")
     if module not in sys.modules:
         raise ValueError(f"the module {module!r:.100} is not loaded; import it first")
-    found: Any = sys.modules[module]
+    named: Any = sys.modules[module]
     for part in qualified.split("."):
-        found = vars(found)[part]
-    if not isinstance(found, type) or not is_class(found):
+        named = vars(named)[part]
+    if not isinstance(named, type) or not _is_class(named):
         raise ValueError(f"{name!r:.100} is neither a dataclass nor a named tuple")
-    return found
+    return named
 
 
-def stored_values(value: Any) -> Sequence[Any]:
-    """Return the values of the fields of a dataclass or a named tuple.
-
-    Raises UnsupportedValueError for fields that are computed, or have no value.
-    """
-    if not dataclasses.is_dataclass(value):
-        return tuple(value)
-    kind = type(value)
-    names = [field.name for field in dataclasses.fields(value)]
+def _stored_fields(kind: Any) -> list[str]:
+    """Return a dataclass's fields. Raises ValueError if setting one calls a function."""
+    names = [field.name for field in dataclasses.fields(kind)]
     for name in names:
-        if not _is_stored(kind, name):
-            raise UnsupportedValueError(
-                f"a {kind.__qualname__}, whose field '{name}' is computed and not stored"
-            )
-        if not hasattr(value, name):
-            raise UnsupportedValueError(f"a {kind.__qualname__} without a value of '{name}'")
-    return [getattr(value, name) for name in names]
+        descriptor = inspect.getattr_static(kind, name, None)
+        if hasattr(type(descriptor), "__set__") and type(descriptor) is not MemberDescriptorType:
+            raise ValueError(f"whose field '{name}' is computed and not stored")
+    return names
 
 
-def object_of(name: str, values: Sequence[Any]) -> Any:
+def _object_parts(value: Any) -> list[Any]:
+    """Return the name of the class and the values of the fields.
+
+    Raises UnsupportedValueError for a class that its name does not lead to, and for fields that are
+    computed or have no value.
+    """
+    kind = type(value)
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    try:
+        is_reachable = _class_named(name) is kind
+    except (KeyError, TypeError, ValueError):
+        is_reachable = False
+    if not is_reachable:
+        raise UnsupportedValueError(
+            f"a {_name(kind)}, which is not found by that name (define the class at the top of a "
+            "module)"
+        )
+    if not dataclasses.is_dataclass(kind):
+        return [name, *value]
+    try:
+        return [name, *(getattr(value, field) for field in _stored_fields(kind))]
+    except (AttributeError, ValueError) as error:
+        raise UnsupportedValueError(f"a {kind.__qualname__}, {error}") from error
+
+
+def _object(name: str, *values: Any) -> Any:
     """Return a dataclass or a named tuple with these fields, calling no function of its class."""
-    kind = class_named(name)
+    kind: type = _class_named(name)
     if not dataclasses.is_dataclass(kind):
         if len(kind._fields) != len(values):  # type: ignore[attr-defined]
             raise ValueError(f"{name} has other fields now")
         return tuple.__new__(kind, values)
-    made: Any = object.__new__(kind)
-    for field, value in zip(dataclasses.fields(kind), values, strict=True):
-        if not _is_stored(kind, field.name):
-            raise ValueError(f"the field '{field.name}' of {name} is computed")
-        object.__setattr__(made, field.name, value)
-    return made
+    instance: Any = object.__new__(kind)
+    for field, value in zip(_stored_fields(kind), values, strict=True):
+        object.__setattr__(instance, field, value)
+    return instance
 
 
-def _is_stored(kind: type, name: str) -> bool:
-    """Return whether setting a field of an object calls no function of its class."""
-    descriptor = inspect.getattr_static(kind, name, None)
-    return isinstance(descriptor, MemberDescriptorType) or not hasattr(type(descriptor), "__set__")
+# --- the table ----------------------------------------------------------------------------------
+
+
+_TABLE: dict[str, StoredType] = {  # the places are numbers of the layout: new types come last
+    "builtins.tuple": StoredType(tuple, lambda *parts: parts),
+    "builtins.list": StoredType(list, lambda *parts: list(parts)),
+    "packed list": StoredType(list, lambda *parts: _array(*parts).tolist()),
+    "builtins.dict": StoredType(_pairs, _dict, 2),
+    "builtins.set": StoredType(list, lambda *parts: set(parts), 1),
+    "builtins.frozenset": StoredType(list, lambda *parts: frozenset(parts), 1),
+    "collections.Counter": StoredType(_pairs, lambda *parts: Counter(_dict(*parts)), 2),
+    "collections.OrderedDict": StoredType(_pairs, lambda *parts: OrderedDict(_dict(*parts)), 2),
+    "collections.defaultdict": StoredType(
+        _default_dict_parts, lambda *p: defaultdict(FACTORIES[p[-1]], _dict(*p[:-1])), 2
+    ),
+    "collections.deque": StoredType(lambda q: [*q, q.maxlen], lambda *p: deque(p[:-1], p[-1])),
+    _name(Counts): StoredType(lambda v: (dict(v),), lambda counts: Counts(exactly(dict, counts))),
+    _name(Bag): StoredType(lambda v: (v.in_order(),), lambda values: Bag(exactly(list, values))),
+    _name(Sketch): StoredType(Sketch.parts, sketch_of),
+    _name(Keys): StoredType(lambda keys: (keys.program.name, keys.idle, keys.states), _keys),
+    _name(Record): StoredType(lambda record: (*record, record._fields), _record),
+    "dataclass or named tuple": StoredType(_object_parts, _object),
+    "builtins.bytearray": StoredType(lambda v: (bytes(v),), _rebuilt(bytearray)),
+    "builtins.complex": StoredType(lambda v: (v.real, v.imag), _rebuilt(complex)),
+    "decimal.Decimal": StoredType(_reduced, _rebuilt(Decimal)),
+    "fractions.Fraction": StoredType(lambda v: v.as_integer_ratio(), _rebuilt(Fraction)),
+    "uuid.UUID": StoredType(lambda v: (v.hex,), _rebuilt(UUID)),
+    "datetime.date": StoredType(_reduced, _rebuilt(dt.date)),
+    "datetime.time": StoredType(_reduced, _rebuilt(dt.time)),
+    "datetime.datetime": StoredType(_reduced, _rebuilt(dt.datetime)),
+    "datetime.timedelta": StoredType(_reduced, _rebuilt(dt.timedelta)),
+    "datetime.timezone": StoredType(_reduced, _rebuilt(dt.timezone)),
+    "zoneinfo.ZoneInfo": StoredType(_zone_parts, _rebuilt(ZoneInfo)),
+    "zone of pytz": StoredType(_reduced, _pytz_zone),
+    "numpy.ndarray": StoredType(_array_parts, _array),
+    "scalar of NumPy": StoredType(
+        lambda v: _array_parts(np.asarray(v)), lambda *parts: _array(*parts)[()]
+    ),
+    "pandas._libs.tslibs.timestamps.Timestamp": StoredType(
+        lambda v: (v.asm8, *_plain(v.tzinfo)), _timestamp
+    ),
+    "pandas._libs.tslibs.timedeltas.Timedelta": StoredType(lambda v: (v.asm8,), _timedelta),
+    _name(pa.MonthDayNano): StoredType(tuple, lambda *parts: pa.MonthDayNano(parts)),
+}
+TYPES: Final = tuple(_TABLE.values())
+_NUMBERS = {name: number for number, name in enumerate(_TABLE)}
+KEYS: Final = _NUMBERS[_name(Keys)]
