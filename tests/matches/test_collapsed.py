@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from elsinore.errors import UnsupportedError
-from elsinore.matches.collapsible import needs_paths, postponed
+from elsinore.matches.dependence import needs_paths, postponed
 from elsinore.matches.spec import spec_of
 from elsinore.workload import Workload
 from oracles.matches import Happening, brute_force

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
-from elsinore.matches import classes, searches, together
+from elsinore.matches import classes, searches
 from elsinore.matches.merged import _in_turn
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
@@ -57,7 +57,7 @@ def test_queries_answered_together_find_what_each_finds_alone(text, events, cut,
     found = []
     for shared in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(together, "ROWS", rows)  # keys in many pieces, and many keys in one
+            patch.setattr(searches, "ROWS", rows)  # keys in many pieces, and many keys in one
             if not shared:
                 patch.setattr(searches, "is_mergeable", lambda *_: False)
             found.append(matches(text, events, cut))
@@ -81,9 +81,9 @@ def matches(text: str, events: list[Happening], cut: int) -> dict[int, list[dict
 def programs(monkeypatch):
     """List what is merged for queries that are answered together, None where nothing is."""
     merged = []
-    merge = together.merge
+    merge = searches.merge
     monkeypatch.setattr(
-        together, "merge", lambda queries: merged.append(merge(queries)) or merged[-1]
+        searches, "merge", lambda queries: merged.append(merge(queries)) or merged[-1]
     )
     return merged
 

@@ -21,11 +21,11 @@ from elsinore.automata.positions import (
 from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.matches.aggregates import Aggregates, no_function
 from elsinore.matches.conditions import INDEXED, LATE, RANGES, Conditions
+from elsinore.matches.dependence import uncorrelated
 from elsinore.matches.registers import over
 from elsinore.matches.relations import Relations, deadlines_of
 from elsinore.matches.returns import returned
 from elsinore.matches.template import START, Edge, End, MatchTemplate, State
-from elsinore.matches.uncorrelated import uncorrelated
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named

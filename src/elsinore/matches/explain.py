@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from elsinore.language import render
-from elsinore.matches.collapsible import postponed
 from elsinore.matches.consistency import consistency, lookup_of
+from elsinore.matches.dependence import postponed
 from elsinore.matches.registers import COMPUTED, Register, RegisterKind
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy, whole
+from elsinore.matches.columns import column_type
 from elsinore.matches.explain import template_facts, template_lines, window_warnings
-from elsinore.matches.result_columns import column_type
 from elsinore.matches.returns import group_column, is_windowed
 from elsinore.matches.spec import MatchStatistics, plan_matches, spec_of
 from elsinore.model.clock import LARGEST

@@ -3,11 +3,14 @@
 Texts become integers in their order (`elsinore.operators.conditions.ranked`), times whole numbers
 of the finest unit that the attributes have. Integers without a sign are moved to those with one,
 and the least of these stands for null.
+
+Lists in which conditions look up values (`c.ip IN d.ips`) become sorted codes of their elements.
+These are made for each search, of the rows that it reads, and are not saved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,18 +21,16 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_numpy, to_scalar, whole
 from elsinore.errors import InputError
+from elsinore.expressions.columns import values
 from elsinore.expressions.lengths import ticks, unit_of
+from elsinore.expressions.lists import NULL_CODE, codes, elements
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.classes import EventClasses
-from elsinore.matches.members import NO_MEMBERS, Members
 from elsinore.numeric.constants import moment
 from elsinore.operators.conditions.orders import LIMIT, Order, order_of
 from elsinore.operators.conditions.ranked import OrderCodes
 
 RESERVED = 3  # rows of integers that every event has: TIME, CLASS, MOMENT
-NULL_CODE = np.iinfo(np.int64).min
-
-
 COUNTED = {Order.TIME, Order.LENGTH}  # counted in ticks
 HALF = 32  # bits of the lower half of an integer
 
@@ -122,7 +123,7 @@ class Layout:
     def members(self, lists: str, values: str) -> int:
         """Return the row of integers with the numbers of lists; the next row has codes of values.
 
-        They are filled where rows are read (`elsinore.matches.members`).
+        They are filled where rows are read (`elsinore.matches.operands`).
         """
         return self._members.setdefault((lists, values), self.whole_rows)
 
@@ -274,6 +275,20 @@ class DistinctValues:
 
 
 @dataclass(frozen=True, slots=True)
+class Members:
+    """The sorted codes of the elements of lists: list n has those from `starts[n]` on.
+
+    A null element has the least code of all.
+    """
+
+    starts: Ints
+    codes: Ints
+
+
+NO_MEMBERS = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
 class Laws:
     """How probable each event's times are: `weights[first : first + size]`; size 0: equally."""
 
@@ -340,3 +355,33 @@ def _doubles(column: pa.Array) -> NDArray[np.float64]:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     return to_numpy(column.cast(pa.float64(), safe=False))
+
+
+def put_members(
+    places: Mapping[tuple[str, str], int], read: Callable[[str], pa.Array], wholes: Ints
+) -> Members:
+    """Fill rows of integers with numbers of lists and codes of values; return the lists.
+
+    `places` are the rows by the attribute of lists and that of values: the numbers of lists are in
+    this row, the codes of values in the next. `read` returns an attribute of all rows.
+    Raises InputError if an attribute has no lists, or its elements and the values cannot be
+    compared.
+    """
+    starts: list[Ints] = []
+    of_elements: list[Ints] = []
+    first, begin = 0, 0  # number of the next list, place of its codes
+    for (of_lists, of_values), row in places.items():
+        lists, looked_up = whole(read(of_lists)), values(whole(read(of_values)))
+        try:
+            sizes, flat = elements(lists)
+            members, wanted = codes(values(flat), looked_up)
+        except InputError as error:
+            raise InputError(f"{of_values} IN {of_lists}: {error}") from None
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        of_elements.append(members[np.lexsort((members, owner))])
+        starts.append(begin + np.append(0, np.cumsum(sizes)))
+        numbers = first + np.arange(len(sizes))
+        wholes[row] = np.where(to_numpy(lists.is_null()), NULL_CODE, numbers)
+        wholes[row + 1] = wanted
+        first, begin = first + len(sizes) + 1, begin + len(members)
+    return Members(np.concatenate(starts), np.concatenate(of_elements)) if starts else NO_MEMBERS

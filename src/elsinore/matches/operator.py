@@ -18,8 +18,8 @@ from elsinore.kernels.saved import (
     unseal,
 )
 from elsinore.matches.arrays import EVER, NEVER, NO_WINDOW, Bools, Ints
+from elsinore.matches.columns import EventColumns
 from elsinore.matches.engine.codes import TIME
-from elsinore.matches.event_columns import EventColumns
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.searches import (
     ListSearch,
@@ -28,8 +28,9 @@ from elsinore.matches.searches import (
 from elsinore.matches.selection import MatchNumbers, Selection
 from elsinore.matches.spec import MatchStatistics, MatchUnit, spec_of
 from elsinore.matches.store import FEW, Rows, Store
-from elsinore.matches.template import MatchTemplate, column_of
-from elsinore.matches.times import (
+from elsinore.matches.template import (
+    MatchTemplate,
+    column_of,
     needed_from,
     next_deadline,
     release_time,

@@ -2,7 +2,7 @@
 
 An item is an attribute of one event of the match, an aggregate of a variable's events, a list of
 them, or computed from such values. The planner names registers for them;
-`elsinore.matches.result_columns` computes the columns.
+`elsinore.matches.columns` computes the columns.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pyarrow as pa
 from elsinore.errors import QueryError, raise_errors
 from elsinore.matches.aggregates import user_aggregates
 from elsinore.matches.build import match_template
-from elsinore.matches.result_columns import partial_schema
+from elsinore.matches.columns import partial_schema
 from elsinore.matches.template import MatchTemplate, column_of
 from elsinore.model.clock import Clock
 from elsinore.model.expression import Expression

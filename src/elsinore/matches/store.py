@@ -16,6 +16,7 @@ import pyarrow as pa
 from elsinore.arrow import to_numpy, whole
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints, Keys, Shorts
+from elsinore.matches.columns import ArrivedRows
 from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.slots import (
     SLOT,
@@ -28,9 +29,7 @@ from elsinore.matches.engine.slots import (
     room_needed,
 )
 from elsinore.matches.engine.tables import KEY
-from elsinore.matches.event_columns import ArrivedRows
-from elsinore.matches.members import put_members
-from elsinore.matches.operands import RESERVED, Laws, Layout, Operands
+from elsinore.matches.operands import RESERVED, Laws, Layout, Operands, put_members
 from elsinore.matches.template import column_of
 from elsinore.plan.modes import LAW
 from elsinore.structs import empty

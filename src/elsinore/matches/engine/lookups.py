@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.expressions.lists import NULL_CODE
 from elsinore.matches.arrays import Ints, Keys
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import CLASS, Strategy
-from elsinore.matches.operands import NULL_CODE, Operands
+from elsinore.matches.operands import Operands
 from elsinore.matches.registers import RegisterKind
 from elsinore.operators.conditions.code import Code
 from elsinore.operators.conditions.comparisons import Comparison
