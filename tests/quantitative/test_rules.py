@@ -108,12 +108,12 @@ def test_declared_types_of_either_must_agree() -> None:
     def text(item: Any) -> str:
         return ""
 
-    with pytest.raises(QuerySemanticError, match="part 1 gives int and part 2 gives str"):
+    with pytest.raises(QuerySemanticError, match="part 1 returns int and part 2 returns str"):
         qre.either(qre.atom(a, number), qre.atom(b, text))
 
 
 @pytest.mark.parametrize(
-    ("build", "told"),
+    ("build", "message"),
     [
         (lambda: qre.split(qre.atom(a), qre.atom(b)), "last, the function of their values"),
         (lambda: qre.iterate(a, 0, max), "write atom\\(a\\)"),
@@ -121,11 +121,15 @@ def test_declared_types_of_either_must_agree() -> None:
         (lambda: qre.iterate(qre.atom(a), 0), "takes a fold, such as sum"),
         (lambda: qre.iterate(qre.atom(a), qre.sum), r"write sum\(\), with brackets"),
         (lambda: qre.iterate(qre.atom(a), 0, qre.sum()), "the fold sum alone"),
+        (lambda: qre.sliding(qre.atom(a), 2, qre.sum(), combine=max), "sum alone, without combine"),
         (lambda: qre.iterate(qre.atom(a), 0, 1), "a function of the values, not 1"),
         (lambda: qre.split(qre.atom(a), qre.atom(b), lambda x: x), r"2 values, and .* takes \(x\)"),
         (lambda: qre.atom(a, lambda: 1), r"1 value, and .* takes \(\)"),
         (lambda: qre.atom("a"), r"Write event\('a'\)"),
-        (lambda: qre.either(qre.atom(a), qre.atom(b).by("k")), "by\\(\\) stand at the top only"),
+        (
+            lambda: qre.either(qre.atom(a), qre.atom(b).by("k")),
+            "by\\(\\) and pipelines, f >> g, at the top",
+        ),
         (lambda: qre.atom(a).by(), "names of attributes"),
         (lambda: qre.atom(a).by(3), "names of attributes"),
         (lambda: qre.atom((a.v > 1) & (b.v > 1)), "a predicate is on one item|is on a and b"),
@@ -134,11 +138,14 @@ def test_declared_types_of_either_must_agree() -> None:
         (lambda: qre.sliding(qre.atom(a), 2.5, qre.count()), "a whole number of them, not 2.5"),
         (lambda: qre.tumbling(qre.atom(a), 0, qre.count()), "tumbling: .*at least one value"),
         (lambda: qre.iterate_n(qre.atom(a), 1000, qre.count()), "0 to 100 times"),
-        (lambda: qre.apply(qre.filter(a) >> qre.filter(b), len), "stand at the top only"),
+        (
+            lambda: qre.apply(qre.filter(a) >> qre.filter(b), len),
+            "pipelines, f >> g, at the top level only",
+        ),
     ],
 )
-def test_what_is_no_query_is_refused_with_what_to_write(build: Any, told: str) -> None:
-    with pytest.raises(QuerySemanticError, match=told):
+def test_arguments_other_than_queries_are_refused_with_a_remedy(build: Any, message: str) -> None:
+    with pytest.raises(QuerySemanticError, match=message):
         build()
 
 

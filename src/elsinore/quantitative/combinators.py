@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
@@ -15,13 +16,13 @@ from elsinore.quantitative.nodes import (
     Combine,
     Constant,
     Either,
+    Form,
     Iterate,
     MapCollect,
     Node,
     Operation,
     Split,
     Window,
-    with_form,
     without_value,
 )
 from elsinore.quantitative.regex import (
@@ -38,11 +39,13 @@ from elsinore.quantitative.runnable import Chain, Keyed, Query, Runnable
 from elsinore.quantitative.sketches import SketchedWindow
 from elsinore.quantitative.windows import Sliding, check_size
 
-MOST_COPIES = 100  # parts that iterate_n writes out; each is a place of its own in the machine
+MOST_COPIES = 100  # of the body of iterate_n: each adds its states to the machine
 
 
 def atom(predicate: object = ANY, op: Operation | None = None) -> Query:
-    """Return the query of one item that satisfies a predicate; its value is `op` of the item.
+    """Return the query of one item that satisfies a predicate.
+
+    Its value is `op` of the item, or the item.
 
     >>> from elsinore.quantitative import event
     >>> M = event("M")
@@ -61,7 +64,7 @@ def constant(value: Any) -> Query:
 def split(*parts: Any) -> Query:
     """Return `split(f, g, ..., op)`: the parts on consecutive stretches, `op` of their values.
 
-    Raises RateError where a sequence can be cut into the parts in two ways.
+    Raises RateError if a sequence can be cut into the parts in two ways.
 
     >>> from elsinore.quantitative import event
     >>> B, E = event("B"), event("E")
@@ -72,20 +75,17 @@ def split(*parts: Any) -> Query:
 
 
 def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
-    """Return the body on consecutive stretches and the left fold of its values from `init`.
+    """Return the left fold, from `init`, of the body's values on consecutive stretches.
 
-    `init` may be a `Fold`, and `step` is left out then. Raises RateError where a sequence can be
-    cut into stretches in two ways, or where the body matches the empty sequence.
+    `init` may be a `Fold`; leave `step` out then. Raises RateError if a sequence can be cut into
+    stretches in two ways, or if the body matches the empty sequence.
     """
-    node = _node("iterate", body)
-    if isinstance(init, Fold) and step is None:
-        folded = _finished(Iterate(node, init.init, init.step), init)
-        return Query(with_form(folded, f"iterate by {init}", node))
-    return Query(Iterate(node, init, _step(step, init, "iterate")))
+    node, (fold, how) = _node("iterate", body), _fold("iterate", init, step)
+    return _derived(f"iterate {how}", _finished(Iterate(node, fold.init, fold.step), fold), node)
 
 
 def either(*parts: Query) -> Query:
-    """Return the one of the parts that has a value; RateError where two have at once."""
+    """Return the value of the part that matches; RateError if two parts can match at once."""
     if len(parts) < 2:
         raise QuerySemanticError("either(f, g, ...) takes two queries or more.")
     return Query(Either(tuple(_node("either", part) for part in parts)))
@@ -100,16 +100,17 @@ def combine(*parts: Any) -> Query:
 
 
 def apply(part: Query, op: Operation) -> Query:
-    """Return the query whose value is `op` of the part's."""
+    """Return the query whose value is `op` of the part's value."""
     return Query(Combine((_node("apply", part),), _callable(op, "apply", 1)))
 
 
 def map_collect(sync: object, key: Any, body: Query, rate: object | None = None) -> Query:
-    """Return the body run for each key, and the map of the keys' values at the rate's matches.
+    """Return the body run for each key; its value is a map from key to the body's value.
 
-    Items that satisfy `sync` go to all keys, others to their own: `key` is a function of an item or
-    the name of an attribute. `rate` is over synchronization items; at each of them if left out. A
-    key is in the map if it has had an item of its own and the body has a value on its items.
+    Items that satisfy `sync` go to all keys, other items to one: `key` is a function of an item or
+    the name of an attribute. `rate` is the rate of output over synchronization items; without it
+    there is output at each of them. The map contains keys with at least one item beside
+    synchronization items, if the body has a value on their items.
     """
     predicate = as_predicate(sync)
     over = predicate.plus() if rate is None else as_regex(rate)
@@ -120,59 +121,50 @@ def map_collect(sync: object, key: Any, body: Query, rate: object | None = None)
 
 
 def match(regex: object) -> Query:
-    """Return the query of a rate, without a value; RateError where the expression is ambiguous."""
+    """Return the query of a rate, without a value. Raises RateError for an ambiguous expression."""
     regex = as_regex(regex)
     check_nesting(regex)
-    return Query(with_form(without_value(regex), "match"))
+    return _derived("match", without_value(regex))
 
 
 def iterate1(body: Query, init: Any, step: Operation | None = None) -> Query:
-    """Return `iterate` on one stretch at least."""
-    node = _node("iterate1", body)
-    if isinstance(init, Fold) and step is None:
-        folded = Split((Iterate(node, init.init, init.step), node), init.step)
-        return Query(with_form(_finished(folded, init), f"iterate1 by {init}", node))
-    step = _step(step, init, "iterate1")
-    name = f"iterate1 from {init!r} by {name_of(step)}"
-    return Query(with_form(Split((Iterate(node, init, step), node), step), name, node))
+    """Return `iterate` on at least one stretch."""
+    node, (fold, how) = _node("iterate1", body), _fold("iterate1", init, step)
+    folded = Split((Iterate(node, fold.init, fold.step), node), fold.step)
+    return _derived(f"iterate1 {how}", _finished(folded, fold), node)
 
 
 def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None) -> Query:
     """Return `iterate` on exactly `count` stretches."""
-    node = _node("iterate_n", body)
+    node, (fold, how) = _node("iterate_n", body), _fold("iterate_n", init, step)
     if not isinstance(count, int) or not 0 <= count <= MOST_COPIES:
         raise QuerySemanticError(
-            f"iterate_n writes its body out {count} times; 0 to {MOST_COPIES} times can be. For "
+            f"iterate_n copies its body {count} times; 0 to {MOST_COPIES} times are possible. For "
             "the last n values use sliding(f, n, ...)."
         )
-    fold = init if isinstance(init, Fold) and step is None else None
-    start, operation = (fold.init, fold.step) if fold else (init, _step(step, init, "iterate_n"))
-    folded: Node = Constant(start)
+    folded: Node = Constant(fold.init)
     for _ in range(count):
-        folded = Split((folded, node), operation)
-    if fold is not None:
-        return Query(with_form(_finished(folded, fold), f"iterate_n {count} by {fold}", node))
-    name = f"iterate_n {count} from {init!r} by {name_of(operation)}"
-    return Query(with_form(folded, name, node))
+        folded = Split((folded, node), fold.step)
+    return _derived(f"iterate_n {count} {how}", _finished(folded, fold), node)
 
 
 def filter(predicate: object) -> Query:  # noqa: A001 - the paper's word
-    """Return the item itself at each item that satisfies the predicate."""
-    kept = as_predicate(predicate)
-    node = Split((without_value(ANY.star()), Atom(kept, None)), right)
-    return Query(with_form(node, f"filter {kept.name}"))
+    """Return the query whose value at each item that satisfies the predicate is this item."""
+    leaf = as_predicate(predicate)
+    node = Split((without_value(ANY.star()), Atom(leaf, None)), right)
+    return _derived(f"filter {leaf.name}", node)
 
 
 def map(op: Operation) -> Query:  # noqa: A001 - the paper's word
-    """Return `op` of the item at each item."""
+    """Return the query whose value at each item is `op` of this item."""
     node = Split((without_value(ANY.star()), Atom(ANY, _callable(op, "map", 1))), right)
-    return Query(with_form(node, f"map by {name_of(op)}"))
+    return _derived(f"map by {name_of(op)}", node)
 
 
 def iter_last(body: Query) -> Query:
-    """Return the value of the body's last match, of one or more that make up the sequence."""
+    """Return the body's value on the last of one or more consecutive stretches."""
     node = _node("iter_last", body)
-    return Query(with_form(_last(node), "iter_last", node))
+    return _derived("iter_last", _last(node), node)
 
 
 def _last(node: Node) -> Node:
@@ -180,18 +172,20 @@ def _last(node: Node) -> Node:
 
 
 def tumbling(body: Query, count: int = 1, fold: Fold | None = None) -> Query:
-    """Return the body's value at each end of a window, windows one after another.
+    """Return the value of each of the windows that follow one another, at its end.
 
-    A window is one match of the body, or `count` of them with the fold of their values.
+    A window is one match of the body, or `count` matches; its value is the fold of their values.
     """
     check_size("tumbling", count)
     node = _node("tumbling", body)
     if count == 1 and fold is None:
-        return Query(with_form(_last(node), "tumbling 1", node))
+        return _derived("tumbling 1", _last(node), node)
     if fold is None:
-        raise QuerySemanticError("tumbling(f, n, fold): how do the n values become one?")
+        raise QuerySemanticError(
+            "tumbling(f, n, fold) takes a fold of the n values, such as sum()."
+        )
     last = _last(iterate_n(body, count, fold).node)
-    return Query(with_form(last, f"tumbling {count} by {fold}", node))
+    return _derived(f"tumbling {count} by {fold}", last, node)
 
 
 def sliding(
@@ -205,65 +199,72 @@ def sliding(
 ) -> Query:
     """Return the fold of the body's last `size` values, or of all while there are fewer.
 
-    With a way to `combine` the accumulators of neighbouring stretches (which must be associative;
-    each begins with `init`), or to take the oldest value out (`inverse`), a match costs the same
-    whatever the size; else the values are folded anew at each. `init` may be a `Fold`.
+    With `combine`, an associative function that combines the accumulators of neighbouring stretches
+    (each begins with `init`), or with `inverse`, which removes the oldest value from an
+    accumulator, the cost of a match does not depend on the size; else the values are folded again
+    at each match. `init` may be a `Fold`.
     """
-    node = _node("sliding", body)
-    if isinstance(init, Fold) and step is None:
-        return Query(Window(node, Sliding(size, init)))
-    function = _step(step, init, "sliding")
-    for given in (combine, inverse):
-        if given is not None:
-            _callable(given, "sliding", 2)
-    fold = Fold(name=name_of(function), init=init, step=function, combine=combine, inverse=inverse)
+    node, (fold, _) = _node("sliding", body), _fold("sliding", init, step)
+    for function in (combine, inverse):
+        if function is not None and fold is init:
+            raise QuerySemanticError(
+                f"sliding takes the fold {fold} alone, without combine and inverse: they are part "
+                "of a fold."
+            )
+        if function is not None:
+            _callable(function, "sliding", 2)
+    if fold is not init:
+        fold = replace(fold, combine=combine, inverse=inverse)
     return Query(Window(node, Sliding(size, fold)))
 
 
 def count_in_window(body: Query, size: int, occurs: Callable[[Any], Any]) -> Query:
-    """Return how many of the body's last `size` values satisfy a test; exact.
+    """Return the exact number of the body's last `size` values that satisfy a test.
 
     (StreamQRE, Section 3.1, "Event counting in sliding windows".)
     """
-    node = _node("count_in_window", body)
-    test = _callable(occurs, "count_in_window", 1)
     check_size("count_in_window", size)
-    marked = Combine((node,), lambda value: 1 if test(value) else 0)
     total = Fold(
         name="count_in_window",
         init=0,
         step=lambda number, mark: number + mark,
         inverse=lambda number, mark: number - mark,
     )
-    name = f"count_in_window {size} by {name_of(test)}"
-    return Query(with_form(Window(marked, Sliding(size, total)), name, node))
+    return _counting("count_in_window", body, occurs, Sliding(size, total), "")
 
 
 def approx_count_in_window(
     body: Query, size: int, occurs: Callable[[Any], Any], eps: float
 ) -> Query:
-    """Return how many of the body's last `size` values satisfy a test, within eps of the number.
+    """Return the number of the body's last `size` values that satisfy a test, within a share eps.
 
-    Keeps log(size) / eps numbers (Datar, Gionis, Indyk and Motwani, 2002).
+    Needs log(size) / eps numbers (Datar, Gionis, Indyk and Motwani, 2002).
 
     >>> stream = approx_count_in_window(atom(), 100, lambda v: v > 2, 0.1).start()
     >>> stream.extend([1, 3, 4])[1]
     [0, 1, 2]
     """
-    node = _node("approx_count_in_window", body)
-    test = _callable(occurs, "approx_count_in_window", 1)
+    window = ExponentialHistogram(size, eps)
+    return _counting("approx_count_in_window", body, occurs, window, f" within {eps}")
+
+
+def _counting(
+    name: str, body: Query, occurs: Callable[[Any], Any], window: Any, precision: str
+) -> Query:
+    """Return a window over ones for values of the body that satisfy a test, and zeros."""
+    node, test = _node(name, body), _callable(occurs, name, 1)
     marked = Combine((node,), lambda value: 1 if test(value) else 0)
-    name = f"approx_count_in_window {size} by {name_of(test)} within {eps}"
-    return Query(with_form(Window(marked, ExponentialHistogram(size, eps)), name, node))
+    title = f"{name} {window.size} by {name_of(test)}{precision}"
+    return _derived(title, Window(marked, window), node)
 
 
 def approx_quantile_in_window(
     body: Query, size: int, fraction: float, error: float = 0.02
 ) -> Query:
-    """Return a quantile of the body's last `size` values: its rank is off by `error` at most.
+    """Return a quantile of the body's last `size` values, with a rank within `error`.
 
-    With 99 % probability, as a share of the window. In space of about 2 / error sketches, however
-    long the window.
+    The error is a share of the window, with a probability of 99 %. Needs about 2 / error sketches,
+    whatever the size.
 
     >>> stream = approx_quantile_in_window(atom(), 1000, 0.5, 0.1).start()
     >>> 900 <= stream.extend(list(range(1500)))[1][-1] <= 1100
@@ -271,6 +272,12 @@ def approx_quantile_in_window(
     """
     node = _node("approx_quantile_in_window", body)
     return Query(Window(node, SketchedWindow(size, fraction, error)))
+
+
+def _derived(name: str, node: Node, *parts: Node) -> Query:
+    """Return the query of a node, which `explain` shows under this name with these parts."""
+    object.__setattr__(node, "form", Form(name, parts))
+    return Query(node)
 
 
 def _finished(node: Node, fold: Fold) -> Node:
@@ -301,44 +308,50 @@ def _node(name: str, part: object) -> Node:
         )
     if isinstance(part, Runnable | Keyed | Chain):
         raise QuerySemanticError(
-            f"{name} takes queries without keys of their own: pipelines, f >> g, and by() stand at "
-            "the top only."
+            f"{name} takes queries without keys or stages: use by() and pipelines, f >> g, at the "
+            "top level only."
         )
     raise QuerySemanticError(f"{name} takes queries, not {part!r}.")
 
 
 def _callable(op: Any, name: str, values: int) -> Operation:
-    """Return a function of so many values; refuse what is none, or takes another number."""
+    """Return the function. Raises QuerySemanticError if it does not take `values` arguments."""
     if not callable(op):
         raise QuerySemanticError(f"{name} takes a function of the values, not {op!r}.")
     try:
         signature = inspect.signature(op)
-    except (TypeError, ValueError):  # some of Python's own do not say what they take
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return op  # type: ignore[no-any-return]
     try:
         signature.bind(*range(values))
     except TypeError:
         raise QuerySemanticError(
-            f"{name} gives its function {values} value{'s' if values > 1 else ''}, and "
+            f"{name} calls its function with {values} value{'s' if values > 1 else ''}, and "
             f"{name_of(op)} takes {signature}."
         ) from None
     return op  # type: ignore[no-any-return]
 
 
-def _step(step: Any, init: Any, name: str) -> Operation:
-    """Return the step of a fold; refuse a fold that is not put in its place."""
+def _fold(name: str, init: Any, step: Any) -> tuple[Fold, str]:
+    """Return a fold, or the fold from an initial value by a step, and a description of it.
+
+    `name` is that of the combinator, for errors.
+    """
     if isinstance(step, Fold):
         raise QuerySemanticError(
-            f"{name} takes the fold {step} alone, without a beginning: its own is {step.init!r}."
+            f"{name} takes the fold {step} alone, without an initial value: that is {step.init!r}."
         )
-    if step is None and getattr(init, "__module__", None) == Fold.__module__:
+    if step is not None:
+        step = _callable(step, name, 2)
+        return Fold(name=name_of(step), init=init, step=step), f"from {init!r} by {name_of(step)}"
+    if isinstance(init, Fold):
+        return init, f"by {init}"
+    if getattr(init, "__module__", None) == Fold.__module__:
         raise QuerySemanticError(f"{name} takes a fold: write {init.__name__}(), with brackets.")
-    if step is None:
-        raise QuerySemanticError(
-            f"{name} takes a fold, such as sum(), or the value to begin with and a function of the "
-            "value so far and the next."
-        )
-    return _callable(step, name, 2)
+    raise QuerySemanticError(
+        f"{name} takes a fold, such as sum(), or an initial value and a function of the value so "
+        "far and the next."
+    )
 
 
 def _key(key: Any) -> Operation:

@@ -60,7 +60,7 @@ def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word
 
 def tree(node: Node) -> Box:
     """Return a node's expression tree."""
-    form = getattr(node, "form", None)
+    form = node.form
     if form is None:
         return Box(_title(node), written(node.rate), tuple(map(tree, node.parts)))
     how = f" ({node.window.how})" if isinstance(node, Window) else ""

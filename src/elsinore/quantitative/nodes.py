@@ -1,6 +1,6 @@
-"""The nodes of a query's expression tree, whose rates are checked when a node is constructed.
+"""The nodes of a query's expression tree; the type rules of rates are checked at construction.
 
-A node stands for a partial map from sequences of items to values; its domain is regular, and
+A node denotes a partial map from sequences of items to values; its domain is regular, and
 `rate` is an unambiguous regular expression of it (StreamQRE, Section 3 and Figure 1).
 """
 
@@ -26,7 +26,6 @@ from elsinore.quantitative.regex import (
     Union,
     check_nesting,
     name_of,
-    predicates,
     seq,
     union,
     written,
@@ -45,7 +44,7 @@ from elsinore.quantitative.windows import WindowState
 Operation = Callable[..., Any]
 SHOWN = 60  # characters of a sub-expression in a message
 SHOWN_LEVELS = 12  # of one: each begins with 6 characters or more, as in "apply("
-MOST_NESTED = 300  # queries: what recursive functions over them can take, with room to spare
+MOST_NESTED = 300  # queries within one another: functions over them are recursive
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +55,20 @@ class Form:
     parts: tuple[Node, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
-    """A streaming function; `rate` says at which sequences of items it has a value."""
+    """A streaming function, made of the functions `parts`; it has values at sequences of `rate`.
 
-    __slots__ = ("form",)
+    `depth` is the number of levels of nodes, this one included.
+    """
 
-    rate: Regex
-    depth: int  # the number of levels of nodes, this one included
-    form: Form  # set if the node was made by a derived form, such as `iterate1`
+    parts: tuple[Node, ...] = field(init=False)
+    depth: int = field(init=False)
+    rate: Regex = field(init=False)
+    form: Form | None = field(init=False, default=None)
 
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        """The nodes that this one is made of."""
-        return ()
-
-    def _set_depth(self) -> None:
-        """Set the depth. Raises QuerySemanticError for more than MOST_NESTED levels."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _parts(self))
         depth = 1 + max((part.depth for part in self.parts), default=0)
         if depth > MOST_NESTED:
             raise QuerySemanticError(
@@ -80,10 +77,11 @@ class Node:
                 "function in place of several, or put queries in a pipeline, f >> g."
             )
         object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "rate", _checked_rate(self))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may be a mistake although the query can run: rates that never match, and why."""
+        """Warnings of rates that match no sequence, with the reason."""
         texts = [never(self.rate), *(text for part in self.parts for text in part.warnings)]
         return tuple(dict.fromkeys(text for text in texts if text is not None))
 
@@ -96,17 +94,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Atom(Node):
-    """One item that satisfies a predicate; the value is what `op` makes of it."""
+    """One item that satisfies a predicate; the value is `op` of the item."""
 
     predicate: Predicate
     op: Operation | None  # None: the item itself
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._set_depth()
-        check_nesting(self.predicate)
-        object.__setattr__(self, "rate", self.predicate)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,12 +105,6 @@ class Constant(Node):
     """The empty sequence; the value is always the same."""
 
     value: Any
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._set_depth()
-        object.__setattr__(self, "rate", EMPTY)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -128,71 +113,38 @@ class Split(Node):
 
     pieces: tuple[Node, ...]
     op: Operation
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._set_depth()
-        rates = [part.rate for part in self.pieces]
-        check_concatenable(shortly(self), rates)
-        object.__setattr__(self, "rate", seq(*rates))
-
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        """The queries on consecutive stretches."""
-        return self.pieces
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Iterate(Node):
-    """The body on consecutive stretches, as many as there are; a left fold of its values."""
+    """The body on any number of consecutive stretches; the value is the left fold of its values."""
 
     body: Node
     init: Any
     step: Operation
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._set_depth()
-        check_iterable(shortly(self), self.body.rate)
-        object.__setattr__(self, "rate", Star(self.body.rate))
-
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        """The query that is iterated."""
-        return (self.body,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Either(Node):
-    """The one of the parts that has a value; the parts of an Either within it become its own."""
+    """The value of the choice that matches. The choices of an Either among them become its own."""
 
     choices: tuple[Node, ...]
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
-        rates = [part.rate for part in self.choices]
-        check_disjoint(shortly(self), rates)
+        check_disjoint(shortly(self), [part.rate for part in self.choices])
         self._check_types()
-        object.__setattr__(self, "rate", union(*rates))
         flat = [part.choices if isinstance(part, Either) else (part,) for part in self.choices]
         object.__setattr__(self, "choices", tuple(itertools.chain(*flat)))
-        self._set_depth()
+        Node.__post_init__(self)
 
     def _check_types(self) -> None:
         declared = {kind: n for n, part in enumerate(self.choices, 1) if (kind := output(part))}
         if len(declared) > 1:
             types = " and ".join(
-                f"part {n} gives {getattr(kind, '__name__', kind)}" for kind, n in declared.items()
+                f"part {n} returns {getattr(kind, '__name__', kind)}"
+                for kind, n in declared.items()
             )
-            raise QuerySemanticError(f"{shortly(self)}: {types}; the parts must give values alike.")
-
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        """The queries of which one has a value."""
-        return self.choices
+            raise QuerySemanticError(f"{shortly(self)}: {types}; the parts must have one type.")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -201,46 +153,21 @@ class Combine(Node):
 
     parallel: tuple[Node, ...]
     op: Operation
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._set_depth()
-        rates = [part.rate for part in self.parallel]
-        check_equivalent(shortly(self), rates)
-        object.__setattr__(self, "rate", rates[0])
-
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        """The queries on the same items."""
-        return self.parallel
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Window(Node):
-    """The body on consecutive stretches, one at least; a fold of its last `size` values."""
+    """The body on one or more consecutive stretches; a fold of its last `size` values."""
 
     body: Node
     window: WindowState
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._set_depth()
-        check_iterable(shortly(self), self.body.rate)
-        object.__setattr__(self, "rate", Plus(self.body.rate))
-
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        """The query whose values the window holds."""
-        return (self.body,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MapCollect(Node):
     """The body on each key's own items and the synchronization items; a map from key to value.
 
-    `over` is the rate of output over synchronization items alone, the query's own rate is `over`
+    `over` is the rate of output over synchronization items alone; the query's own rate is `over`
     with any number of keyed items before each of them (StreamQRE, Section 3, "Key-based
     partitioning").
     """
@@ -249,60 +176,90 @@ class MapCollect(Node):
     key: Operation
     body: Node
     over: Regex
-    rate: Regex = field(init=False)
-    depth: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._set_depth()
-        check_nesting(self.over)
-        rate = spread(self.over, self.sync, shortly(self))
-        check_unambiguous(f"the rate of {shortly(self)}", self.over)
-        check_contained(shortly(self), self.body.rate, rate)
-        object.__setattr__(self, "rate", rate)
 
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        """The query of each key."""
-        return (self.body,)
+def _parts(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Split(parts) | Either(parts) | Combine(parts):
+            return parts
+        case Iterate(body) | Window(body) | MapCollect(_, _, body):
+            return (body,)
+        case _:
+            return ()
+
+
+def _checked_rate(node: Node) -> Regex:
+    """Return the rate of a node from those of its parts (StreamQRE, Figure 1).
+
+    Raises RateError if they break a type rule.
+    """
+    if isinstance(node, MapCollect):
+        check_nesting(node.over)
+    expression, rates = shortly(node), [part.rate for part in node.parts]
+    match node:
+        case Atom(predicate):
+            check_nesting(predicate)
+            return predicate
+        case Split():
+            check_concatenable(expression, rates)
+            return seq(*rates)
+        case Iterate():
+            check_iterable(expression, rates[0])
+            return Star(rates[0])
+        case Either():
+            return union(*rates)
+        case Combine():
+            check_equivalent(expression, rates)
+            return rates[0]
+        case Window():
+            check_iterable(expression, rates[0])
+            return Plus(rates[0])
+        case MapCollect(sync, _, _, over):
+            rate = spread(over, sync, expression)
+            check_unambiguous(f"the rate of {expression}", over)
+            check_contained(expression, rates[0], rate)
+            return rate
+        case _:
+            return EMPTY
 
 
 def spread(over: Regex, sync: Predicate, expression: str) -> Regex:
     """Return a rate with any number of keyed items before each synchronization item.
 
-    `over` may be written with the synchronization predicate alone, or in full already, with
-    `seq((~sync).star(), sync)`. Raises QuerySemanticError where it depends on other items.
+    `over` may be written with the synchronization predicate alone, or in full, with
+    `seq((~sync).star(), sync)`. Raises QuerySemanticError if it depends on other items.
     """
     before = seq((~sync).star(), sync)
 
-    def put(regex: Regex) -> Regex:
+    def with_items(regex: Regex) -> Regex:
         if regex == before or (isinstance(regex, Predicate) and regex == sync):
             return before
         match regex:
             case Concatenation(parts):
-                parts_found: list[Regex] = []
+                spread_parts: list[Regex] = []
                 remaining = list(parts)
                 while remaining:
-                    whole = len(remaining) > 1 and seq(*remaining[:2]) == before
-                    parts_found.append(before if whole else put(remaining[0]))
-                    del remaining[: 2 if whole else 1]
-                return seq(*parts_found)
+                    in_full = len(remaining) > 1 and seq(*remaining[:2]) == before
+                    spread_parts.append(before if in_full else with_items(remaining[0]))
+                    del remaining[: 2 if in_full else 1]
+                return seq(*spread_parts)
             case Union(parts):
-                return union(*map(put, parts))
+                return union(*map(with_items, parts))
             case Star(inner):
-                return Star(put(inner))
+                return Star(with_items(inner))
             case Plus(inner):
-                return Plus(put(inner))
+                return Plus(with_items(inner))
             case Predicate(name):
                 raise QuerySemanticError(
                     f"{expression}: the rate of output may depend on synchronization items alone "
                     f"({sync.name}), it is written with {name}."
                 )
-            case _ if predicates(regex):
-                return type(regex)(put(regex.inner), regex.count)  # type: ignore[attr-defined, call-arg]
+            case Times(inner, count):
+                return Times(with_items(inner), count)
             case _:
                 return regex
 
-    return put(over)
+    return with_items(over)
 
 
 def without_value(regex: Regex) -> Node:
@@ -327,14 +284,8 @@ def without_value(regex: Regex) -> Node:
     raise QuerySemanticError(f"{regex!r} is not a regular expression.")
 
 
-def with_form(node: Node, name: str, *parts: Node) -> Node:
-    """Return the node, noting under which name and of which parts the user wrote it."""
-    object.__setattr__(node, "form", Form(name, parts))
-    return node
-
-
 def output(query: Node) -> Any:
-    """Return the type that a query's function declares to return, None where it does not say."""
+    """Return the return type that a query's function declares, None if it declares none."""
     match query:
         case Atom(op=op) | Split(op=op) | Combine(op=op) if op is not None:
             function = op
@@ -350,7 +301,7 @@ def output(query: Node) -> Any:
 
 
 def described(query: Node, levels: int = MOST_NESTED) -> str:
-    """Return a query as it is written, functions by their names, with `...` below some levels."""
+    """Return a query as text, with functions by name, and `...` in place of deeper levels."""
     if not levels:
         return "..."
     below = partial(described, levels=levels - 1)
@@ -378,7 +329,7 @@ def described(query: Node, levels: int = MOST_NESTED) -> str:
 
 
 def shortly(query: Node) -> str:
-    """Return a query as it is written, long ones cut short, for messages."""
+    """Return a query as text for messages, shortened if it is long."""
     text = described(query, SHOWN_LEVELS)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
