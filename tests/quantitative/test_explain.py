@@ -15,29 +15,29 @@ def test_the_tree_shows_each_node_with_its_rate() -> None:
     assert "   └─ atom M: M" in EPISODE.explain() or "│  └─ atom M: M" in EPISODE.explain()
 
 
-def test_stages_and_the_way_a_window_is_kept_are_told() -> None:
+def test_the_text_names_stages_and_the_algorithm_of_a_window() -> None:
     text = QUERY.explain()
     assert ">> stage 2" in text
     assert "sliding 2, sum (two stacks): any+" in text
 
 
-def test_a_rate_that_never_matches_is_warned_of() -> None:
+def test_there_is_a_warning_for_a_rate_that_never_matches() -> None:
     never = qre.atom(qre.predicate((M.v > 5) & (M.v < 3), "odd"))
     assert never.explain().splitlines()[-1].startswith("warning: the rate odd never matches")
 
 
-def test_pictures_hold_every_node() -> None:
+def test_pictures_contain_every_node() -> None:
     picture = ET.fromstring(EPISODE.explain("svg"))
-    boxes = [element for element in picture.iter() if element.tag.endswith("rect")]
-    assert len(boxes) == 1 + 5
+    classes = [element.get("class") for element in picture.iter()]
+    assert (classes.count("node"), classes.count("edge")) == (5, 4)
     assert EPISODE.explain("mermaid").count('["') == 5
     assert "#gt;" in QUERY.explain("mermaid")
     stages = ET.fromstring(QUERY.explain("svg"))
-    written = "".join(element.text or "" for element in stages.iter())
-    assert all(part in written for part in (">>", "sliding 2, sum", "any* (M.val > 3)"))
+    texts = [(element.text or "").replace("\xa0", " ") for element in stages.iter()]
+    assert {">>", "sliding 2, sum (two stacks)", "any* (M.val > 3)"} <= set(texts)
 
 
-def test_a_query_shows_itself_with_its_rate() -> None:
+def test_the_representation_of_a_query_contains_its_rate() -> None:
     assert repr(qre.atom(M, len)) == "<atom(M, len): M>"
     assert repr(QUERY).count(" >> <sliding") == 1
 
@@ -47,7 +47,7 @@ def test_an_unknown_format_is_refused_with_the_nearest() -> None:
         QUERY.explain("mermade")
 
 
-def test_all_of_a_pipeline_is_compiled_or_none_and_the_function_in_the_way_is_named() -> None:
+def test_a_pipeline_that_is_not_compiled_names_the_function_that_prevents_it() -> None:
     numbers = qre.sliding(qre.atom(qre.any, lambda item: item.v), 3, qre.mean())
     fine = numbers >> qre.iterate1(qre.atom(qre.any, lambda mean: mean), qre.sum())
     assert fine.explain().count("is compiled where attributes are numbers") == 2

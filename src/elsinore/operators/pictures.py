@@ -37,12 +37,13 @@ def svg(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
     Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns of
     several queries; arrows have the names of their queries. Raises SetupError if dot is missing.
     """
+    return svg_of_dot(dot(graphs))
+
+
+def svg_of_dot(graph: str) -> str:
+    """Return the SVG of a graph in Graphviz's language. Raises SetupError if dot is missing."""
     picture = subprocess.run(
-        [_program(), "-Tsvg"],
-        input=dot(graphs),
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
+        [_program(), "-Tsvg"], input=graph, capture_output=True, encoding="utf-8", check=True
     ).stdout
     return picture[picture.index("<svg") :]
 
@@ -54,20 +55,20 @@ def dot(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
         boxes = {name: f"u{number}t{place}" for place, name in enumerate(graph.types)}
         lines += [
             f"  subgraph cluster_{number} {{",
-            f"    label={_quoted(WIDER + title + WIDER)}; labeljust=l; margin=14",
+            f"    label={quoted(WIDER + title + WIDER)}; labeljust=l; margin=14",
             '    style=rounded; color="#999999"',
             f'    u{number}start [shape=point, width=0.1, fillcolor=black, label=""]',
         ]
         for name, box in boxes.items():
             ends = 2 if name in graph.ends else 1
-            lines.append(f"    {box} [label={_quoted(_short(name))}, peripheries={ends}]")
+            lines.append(f"    {box} [label={quoted(_short(name))}, peripheries={ends}]")
         for name, queries in graph.starts.items():
-            lines.append(f"    u{number}start -> {boxes[name]} [label={_quoted(_names(queries))}]")
+            lines.append(f"    u{number}start -> {boxes[name]} [label={quoted(_names(queries))}]")
         for arrow in graph.arrows:
             width = 3 if arrow in graph.shared else 1
             lines.append(
                 f"    {boxes[arrow.source]} -> {boxes[arrow.target]} "
-                f"[label={_quoted(_names(arrow.queries))}, penwidth={width}]"
+                f"[label={quoted(_names(arrow.queries))}, penwidth={width}]"
             )
         lines.append("  }")
     return "\n".join([*lines, "}"]) + "\n"
@@ -104,10 +105,10 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_TYPE else f"{text[: LONGEST_TYPE - 3]}..."
 
 
-def _quoted(text: str) -> str:
-    """Return a text as a literal string for Graphviz, with entities and escapes quoted."""
-    shown = text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + shown.replace("\n", " ") + '"'
+def quoted(*lines: str) -> str:
+    """Return lines as a literal string for Graphviz, with entities and escapes quoted."""
+    shown = [line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return '"' + "\\n".join(line.replace("\n", " ") for line in shown) + '"'
 
 
 def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
@@ -119,10 +120,12 @@ def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
     lines = ["flowchart LR"]
     for number, (title, graph) in enumerate(few_graphs(graphs)):
         boxes = {name: f"u{number}t{place}" for place, name in enumerate(graph.types)}
-        lines.append(f'  subgraph u{number}["{_escaped(title)}"]')
+        lines.append(f'  subgraph u{number}["{mermaid_text(title)}"]')
         lines.append(f"    u{number}start(( ))")
         for name, box in boxes.items():
-            shape = f'[["{_escaped(name)}"]]' if name in graph.ends else f'["{_escaped(name)}"]'
+            shape = (
+                f'[["{mermaid_text(name)}"]]' if name in graph.ends else f'["{mermaid_text(name)}"]'
+            )
             lines.append(f"    {box}{shape}")
         for name, queries in graph.starts.items():
             lines.append(f"    u{number}start -->|{_mermaid_names(queries)}| {boxes[name]}")
@@ -137,10 +140,11 @@ def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
 def _mermaid_names(queries: tuple[str, ...]) -> str:
     shown = ", ".join(queries[:MOST_IN_MERMAID])
     more = len(queries) - MOST_IN_MERMAID
-    return f'"{_escaped(shown)} and {more} more"' if more > 0 else f'"{_escaped(shown)}"'
+    return f'"{mermaid_text(shown)} and {more} more"' if more > 0 else f'"{mermaid_text(shown)}"'
 
 
-def _escaped(text: str) -> str:
+def mermaid_text(text: str) -> str:
+    """Return a text for a label in quotes, with entities for characters that Mermaid reads."""
     return (
         text.replace("&", "#38;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
     )
