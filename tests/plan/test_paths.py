@@ -18,7 +18,6 @@ from elsinore.plan import Granularity, Path
 from elsinore.plan.between import PREVIOUS
 from elsinore.plan.paths import Routed, route
 from elsinore.plan.template import START, Template, Transition
-from elsinore.trends.sets.states import can_sum
 from oracles.reference import ReferenceEvent, reference
 from support.trends import TYPES, streams_for, trend_queries
 
@@ -242,7 +241,7 @@ def test_a_template_has_each_trend_of_its_query_once(
     except QuerySemanticError as error:
         assert "would never be looked at" in error.message  # noqa: PT017 - nothing else is refused
         return
-    if routed.template is not None and can_sum(routed.template):
+    if routed.template is not None and routed.template.is_pairwise:
         found = trends_by(routed.template, events)
         (row,) = reference(query, events) or [None]
         assert set(found.values()) <= {1}

@@ -19,8 +19,7 @@ from elsinore.plan import Plan, Sharing, TrendUnit, Unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.keys import encode_keys
-from elsinore.trends.kind import spec_of
-from elsinore.trends.operators import TrendsOperator, operator_class
+from elsinore.trends.kind import TrendsOperator, operator_class, spec_of
 
 SECOND = 1_000_000
 

@@ -18,7 +18,7 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends.engine import operator as engine
-from elsinore.trends.operators import operator_class
+from elsinore.trends.kind import operator_class
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs

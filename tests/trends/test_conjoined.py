@@ -16,9 +16,9 @@ from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.explain.shared import MERGED, shared_patterns
-from elsinore.trends.explain.unshared import apart
+from elsinore.trends.explain import MERGED, shared_patterns
 from elsinore.trends.kind import trend_units
+from elsinore.trends.shared import apart
 from oracles.reference import ReferenceEvent
 from support.trends import event_streams, table_of
 from trends.test_against_reference import check

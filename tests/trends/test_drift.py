@@ -22,7 +22,7 @@ from elsinore.plan import Granularity
 from elsinore.plan.epochs import TURNS, epoch_of, epochs_at, turn_of, turns_of
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.kind import spec_of
-from elsinore.trends.values.shifts import Rows, Shifts
+from elsinore.trends.values import Rows, Shifts
 from support.units import UnitInput, unit_inputs
 from trends.test_actions import folded
 
@@ -46,7 +46,7 @@ STREAMS = {
     "outliers": quantized(np.where(RANDOM.random(EVENTS) < 0.5, 1e9, 0.0) + NOISE),
     "far": quantized(1e9 + NOISE),
 }
-SHIFTS = "elsinore.trends.values.shifts"
+SHIFTS = "elsinore.trends.values"
 TUMBLING = "WITHIN 40"
 LENGTH = 40_000_000  # of these windows, in ticks
 TWICE = "WITHIN 40 SLIDE 20"

@@ -9,7 +9,7 @@ from elsinore.errors import InputError
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.slots import KeySlots
-from elsinore.trends.operators import operator_class
+from elsinore.trends.kind import operator_class
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
 from trends.test_closing import many_events

@@ -14,7 +14,7 @@ from elsinore.operators import Operator, OperatorOptions, kind_for, plan
 from elsinore.plan import Unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.trends.engine import operator as engine
-from elsinore.trends.operators import GivingOut
+from elsinore.trends.kind import KeyedOperator
 
 SECOND = 1_000_000
 PATTERNS = {
@@ -118,7 +118,7 @@ def test_memory_is_that_of_the_keys_which_are_open(pattern: str) -> None:
     for keys in (200, 2_000):
         unit = unit_for(pattern)
         operator = kind_for(unit).operator(unit, OperatorOptions())
-        assert isinstance(operator, GivingOut)
+        assert isinstance(operator, KeyedOperator)
         rows = stream(keys)
         for start in range(0, len(rows), 80):
             some = rows[start : start + 80]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import elsinore as el
 from elsinore.language import parse_workload
-from elsinore.trends.sets.states import can_sum
 from support.templates import template
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
@@ -159,4 +158,4 @@ def test_times_too_far_apart_for_nanoseconds_are_compared_but_not_computed_with(
 def test_a_sum_of_two_attributes_and_constants_is_looked_up_in_an_index(condition: str) -> None:
     text = f"QUERY q RETURN COUNT(*) PATTERN T+ WHERE {condition}"
     (query,) = parse_workload(text).queries
-    assert can_sum(template(query))
+    assert template(query).is_pairwise

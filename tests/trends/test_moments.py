@@ -18,7 +18,7 @@ from elsinore.model import Workload
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.operators import TrendsOperator, operator_class
+from elsinore.trends.kind import TrendsOperator, operator_class
 from oracles.reference import ReferenceEvent
 from support.trends import table_of, trend_workloads
 from support.units import UnitInput, unit_inputs

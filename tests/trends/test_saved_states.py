@@ -14,7 +14,7 @@ from elsinore.kernels.saved import unpack
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import TrendUnit
-from elsinore.trends.operators import operator_class
+from elsinore.trends.kind import operator_class
 from elsinore.trends.statistics import SAVED_BY
 from support.units import unit_inputs
 

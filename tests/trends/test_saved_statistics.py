@@ -12,7 +12,7 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.operators import TrendsOperator, operator_class
+from elsinore.trends.kind import TrendsOperator, operator_class
 from support.units import SECOND, unit_inputs
 
 NEIGHBOURS = "SEQ({} x, B+ b) WHERE b[i].v > b[i-1].v"

@@ -16,10 +16,16 @@ from elsinore.model import Query, Workload
 from elsinore.operators import Sample, plan
 from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Plan
-from elsinore.trends.explain import sharing_text
-from elsinore.trends.explain.shared import BURSTS, MERGED, SharedPattern, Units, shared_patterns
-from elsinore.trends.explain.unshared import apart
+from elsinore.trends.explain import (
+    BURSTS,
+    MERGED,
+    SharedPattern,
+    Units,
+    shared_patterns,
+    sharing_text,
+)
 from elsinore.trends.kind import trend_units
+from elsinore.trends.shared import apart
 from elsinore.words import count, listed
 from support.trends import Feature, trend_workloads
 

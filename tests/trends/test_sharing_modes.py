@@ -28,7 +28,7 @@ from elsinore.model import (
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.operators import operator_class
+from elsinore.trends.kind import operator_class
 from oracles.reference import ReferenceEvent
 from support.trends import ATTRIBUTES, table_of, trend_workloads
 from support.units import unit_inputs

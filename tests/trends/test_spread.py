@@ -21,8 +21,7 @@ from elsinore.operators import plan
 from elsinore.plan import Granularity
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.kind import spec_of
-from elsinore.trends.values.columns import addend_columns
-from elsinore.trends.values.shifts import Shifts
+from elsinore.trends.values import Shifts, addend_columns
 from oracles.reference import ReferenceEvent
 from support.trends import table_of, trend_cases
 from support.units import UnitInput

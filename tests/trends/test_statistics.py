@@ -9,7 +9,7 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
-from elsinore.trends.operators import operator_class
+from elsinore.trends.kind import operator_class
 from support.units import UnitInput, unit_inputs
 
 RISING = "QUERY {} RETURN COUNT(*) PATTERN SEQ({} x, B+ b) WHERE b[i].v > b[i-1].v{};"

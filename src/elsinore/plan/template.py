@@ -136,6 +136,16 @@ class Template:
         has_rows = any(state.rows is not None for state in self.states)
         return self.query.strategy is Strategy.ANY and reads_all and not has_rows
 
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether an event follows all events of a state, or those that conditions on both select.
+
+        Then neither a strategy, an anchor nor a NOT of several events looks at the rest of a trend.
+        """
+        others = (move.reads._replace(ranges=(), conditions=()) for move in self.transitions)
+        is_free = all(state.closing == FREE for state in self.states)
+        return self.query.strategy is Strategy.ANY and is_free and all(map(ALL.__eq__, others))
+
 
 def contributes(entry: Field, move: Transition) -> bool:
     """Return whether an event adds to a field when it makes a transition."""

@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 from elsinore.errors import InputError
 from elsinore.report.picture import SHARED, SINGLE, save
 from elsinore.runtime.times import TimeKind, from_ticks
-from elsinore.trends.graphlets.graph import EventCount, Graphlet, HamletGraph, Snapshot
+from elsinore.trends.graph import EventCount, Graphlet, HamletGraph, Snapshot
 from elsinore.words import count, listed
 
 MOST_MOMENTS = 40  # that are drawn; the tables have all

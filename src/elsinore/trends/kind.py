@@ -1,13 +1,16 @@
-"""Trend queries as a kind: what planning, drivers and results know of the engine.
-
-Only planning is loaded with this module; the engine comes with the first operator.
-"""
+"""Trend queries as a kind: planning, operators and results, by the contract of all kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from elsinore.errors import StateError
+from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.pattern import is_single
 from elsinore.model.query import Query
@@ -21,8 +24,10 @@ from elsinore.operators import (
     Sample,
 )
 from elsinore.operators.kind import QUERY
+from elsinore.operators.lending import LendingOperator, slots_from_arrays
 from elsinore.operators.open_end import windows_at
 from elsinore.operators.panes import Panes
+from elsinore.operators.slots import KeySlots, slots_of, with_slots
 from elsinore.plan import (
     Partition,
     Plan,
@@ -40,25 +45,92 @@ from elsinore.plan.explain import (
     unit_lines,
 )
 from elsinore.plan.panes import can_combine
+from elsinore.trends.engine.operator import EngineOperator
 from elsinore.trends.engine.program import engine_unit
-from elsinore.trends.statistics import TrendStatistics
+from elsinore.trends.exact import ExactOperator
+from elsinore.trends.explain import sharing_facts, sharing_text
+from elsinore.trends.fold import TrendPanes
+from elsinore.trends.partials import totals_fields
+from elsinore.trends.recording import Recorder
+from elsinore.trends.results import families, family_table, result_form
+from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+TrendsOperator = EngineOperator | ExactOperator
 NO_WINDOW = (
     "without WITHIN there is one window, which ends when the stream does, so that nothing is "
     "returned before. Add WITHIN."
 )
 
 
+class KeyedOperator(LendingOperator):
+    """An operator of trend queries that assigns slots to keys, and may record its events."""
+
+    def __init__(
+        self,
+        inner: TrendsOperator,
+        *,
+        one_slot: bool,
+        slots: KeySlots | None = None,
+        recorder: Recorder | None = None,
+        last_time: int | None = None,
+    ) -> None:
+        windows = [member.query.window for member in inner.unit.members]
+        super().__init__(inner, windows, one_slot=one_slot, slots=slots, last_time=last_time)
+        self._inner = inner
+        self._recorder = recorder
+
+    @property
+    def statistics(self) -> TrendStatistics:
+        """What the operator has done so far."""
+        statistics = self._inner.statistics
+        if self._recorder is not None:
+            statistics.recording = self._recorder.recording(statistics.sharing)
+        if self.open_rows:
+            return replace(statistics, totals=statistics.totals - self.open_rows)
+        return statistics
+
+    def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
+        """Process a batch; return totals that are already final (with `one_slot`, or `until`)."""
+        if self._recorder is not None:
+            slots = self._slots
+            taken = batch if slots is None else with_slots(batch, slots_of(batch, slots))
+            self._recorder.take(taken, batch.column("key"))
+        return super().process(batch, until)
+
+    def save(self) -> bytes:
+        """Return the state as bytes from which `load` continues."""
+        arrays = self.saved_slots()
+        arrays["one_slot"] = np.array([self._one_slot])
+        arrays["inner"] = np.frombuffer(self._inner.save(), dtype=np.uint8)
+        return pack(SAVED_BY, self._inner.unit.fingerprint, arrays)
+
+    @classmethod
+    @reading_state(SAVED_BY)
+    def load(cls, unit: TrendUnit, blob: bytes) -> KeyedOperator:
+        """Return the operator whose state `save` returned.
+
+        Raises StateError if the bytes are damaged or of another version or workload.
+        """
+        arrays = unpack(SAVED_BY, unit.fingerprint, blob)
+        if "inner" not in arrays:
+            raise StateError("The saved state is damaged: it has no operator in it.")
+        inner = operator_class(unit).load(unit, arrays["inner"].tobytes())
+        one_slot = bool(arrays["one_slot"][0])
+        return cls(inner, one_slot=one_slot, slots=slots_from_arrays(arrays))
+
+
+def operator_class(unit: TrendUnit) -> type[TrendsOperator]:
+    """Return the class of a unit's operators."""
+    return ExactOperator if engine_unit(unit) is None else EngineOperator
+
+
 class Trends(Kind):
-    """Aggregates over all trends: COUNT(*), SUM(T.x) and their like."""
+    """Aggregates over all trends: COUNT(*), SUM(T.x), MIN(T.x) and so on."""
 
     name = "trends"
 
     def claims(self, query: Query) -> bool:
-        """Return whether a query aggregates trends, and asks for no values of single matches."""
+        """Return whether a query aggregates trends and returns no single matches."""
         return query.kind is QueryKind.TRENDS
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
@@ -66,13 +138,9 @@ class Trends(Kind):
         return plan_trends(queries, __name__, options)
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
-        """Return a new operator: that of the unit's path."""
-        from elsinore.trends.operators import GivingOut, operator_class  # noqa: PLC0415 - the engine
-
+        """Return a new operator: the engine's, or the exact one."""
         spec, recorder = spec_of(unit), None
         if options.record:
-            from elsinore.trends.graphlets.recording import Recorder  # noqa: PLC0415 - for records alone
-
             recorder = Recorder(spec, ordered=options.ordered)
         inner = operator_class(spec)(
             spec,
@@ -81,15 +149,13 @@ class Trends(Kind):
             sharing=options.sharing,
             record=options.record,
         )
-        return GivingOut(
+        return KeyedOperator(
             inner, one_slot=options.one_slot, recorder=recorder, last_time=options.last_time
         )
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
-        """Return the operator that `save` made the bytes of."""
-        from elsinore.trends.operators import GivingOut  # noqa: PLC0415 - the engine
-
-        return GivingOut.load(spec_of(unit), blob)
+        """Return the operator whose state `save` returned."""
+        return KeyedOperator.load(spec_of(unit), blob)
 
     def partials(
         self,
@@ -97,8 +163,6 @@ class Trends(Kind):
         types: Mapping[str, pa.DataType],
     ) -> Sequence[pa.Schema]:
         """Return the columns of totals, which all queries of a unit share."""
-        from elsinore.trends.partials import totals_fields  # noqa: PLC0415 - the engine
-
         spec = spec_of(unit)
         return [totals_fields(spec, exact=spec.exact)] * len(unit.queries)
 
@@ -110,8 +174,6 @@ class Trends(Kind):
         types: Mapping[str, pa.DataType],
     ) -> ResultForm:
         """Return the form of a query's result: group attributes, window, aggregates."""
-        from elsinore.trends.results import result_form  # noqa: PLC0415 - the engine
-
         return result_form(unit, spec_of(unit), query, groups, types)
 
     def finish(
@@ -126,9 +188,7 @@ class Trends(Kind):
         return self.finish_family(unit, [query], partials, groups, types).drop_columns([QUERY])
 
     def families(self, unit: Unit) -> Sequence[Sequence[int]]:
-        """Return the queries whose results differ in their rows alone, in lists."""
-        from elsinore.trends.results import families  # noqa: PLC0415 - the engine
-
+        """Return lists of queries whose results have the same columns."""
         return families(spec_of(unit))
 
     def finish_family(
@@ -139,23 +199,19 @@ class Trends(Kind):
         groups: Sequence[pa.Array],
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
-        """Return the results of such queries in one table, with their places."""
-        from elsinore.trends.results import family_table  # noqa: PLC0415 - the engine
-
+        """Return the results of the queries of one family in one table, with their places."""
         return family_table(unit, spec_of(unit), family, partials, groups, types)
 
     def bytes_per_key(self, unit: Unit) -> int:
-        """Return how much memory each key takes, beside the events that are kept."""
-        from elsinore.trends.operators import operator_class  # noqa: PLC0415 - the engine
-
+        """Return how much memory each key takes, beside buffered events."""
         return operator_class(spec_of(unit)).bytes_per_key(spec_of(unit))
 
     def runs_in_threads(self, unit: Unit) -> bool:
-        """Return whether all work is done in kernels, which let other threads run."""
+        """Return whether compiled code does all the work, which lets other threads run."""
         return engine_unit(spec_of(unit)) is not None
 
     def keeps_batches(self, unit: Unit) -> bool:
-        """Return whether events are kept until windows close; else they act as they come."""
+        """Return whether events are buffered until windows close."""
         return engine_unit(spec_of(unit)) is None
 
     def panes(self, unit: Unit) -> Panes | str:
@@ -163,18 +219,16 @@ class Trends(Kind):
         why_not = can_combine(spec_of(unit))
         if why_not is not None:
             return why_not
-        from elsinore.trends.actions import TrendPanes  # noqa: PLC0415 - the engine
-
         return TrendPanes(spec_of(unit))
 
     def windows(self, unit: Unit) -> Sequence[Window] | str:
-        """Return the window of each query: trends lie in one, and read no event beyond it."""
+        """Return the window of each query: a trend reads no event beyond its window."""
         windows = [template.query.window for template in spec_of(unit).members]
-        given = [window for window in windows if window is not None]
-        return given if len(given) == len(windows) else "a query has no WITHIN"
+        known = [window for window in windows if window is not None]
+        return known if len(known) == len(windows) else "a query has no WITHIN"
 
     def tied_types(self, unit: Unit) -> Sequence[Sequence[str]]:
-        """Return the types of each pattern, none if its matches are single events."""
+        """Return the types of each pattern; none if its trends are single events."""
         members = spec_of(unit).members
         return [
             () if is_single(member.query.pattern) else types
@@ -200,11 +254,11 @@ class Trends(Kind):
         ]
 
     def statistics(self) -> TrendStatistics:
-        """Return the statistics of an operator that has done nothing."""
+        """Return empty statistics."""
         return TrendStatistics()
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return what may be a mistake, such as gaps between windows."""
+        """Return warnings about likely mistakes, for example gaps between windows."""
         warnings_by_query: list[tuple[int, str]] = []
         for place, template in enumerate(spec_of(unit).members):
             texts = [*query_warnings(template.query), *template.warnings]
@@ -226,17 +280,13 @@ class Trends(Kind):
     def summary(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
-        """Return which queries share what, and why others do not."""
-        from elsinore.trends.explain import sharing_facts  # noqa: PLC0415 - the engine
-
+        """Return facts about which queries share what, and why others do not."""
         return {"sharing": sharing_facts(_specs(units), sample, sharing)}
 
     def summary_lines(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
         """Return the same in words."""
-        from elsinore.trends.explain import sharing_text  # noqa: PLC0415 - the engine
-
         return sharing_text(_specs(units), sample, sharing)
 
     def graph(self, unit: Unit) -> TemplateGraph:
@@ -245,7 +295,7 @@ class Trends(Kind):
 
 
 def trend_units(plan: Plan) -> list[tuple[Partition, TrendUnit]]:
-    """Return what the engine reads of a plan's units of trend queries, and their partitions."""
+    """Return the specs of a plan's units of trend queries, with their partitions."""
     return _specs([unit for unit in plan.units if unit.kind == __name__])
 
 
@@ -254,7 +304,7 @@ def _specs(units: Sequence[Unit]) -> list[tuple[Partition, TrendUnit]]:
 
 
 def spec_of(unit: Unit) -> TrendUnit:
-    """Return what the engine reads of a unit."""
+    """Return the spec of a unit of trend queries."""
     assert isinstance(unit.spec, TrendUnit)
     return unit.spec
 

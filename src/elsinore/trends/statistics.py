@@ -10,7 +10,7 @@ from elsinore.operators.statistics import BurstCounts, Detail, OperatorStatistic
 from elsinore.words import listed
 
 if TYPE_CHECKING:
-    from elsinore.trends.graphlets.recording import Recording
+    from elsinore.trends.recording import Recording
 
 SAVED_BY = "trends 18"  # the number is that of the form of operators' states
 SHOWN_QUERIES = 20  # names of queries in a title

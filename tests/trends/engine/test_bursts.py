@@ -18,7 +18,7 @@ from elsinore.datasets.abc import abc
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Sharing
-from elsinore.trends.operators import TrendsOperator, operator_class
+from elsinore.trends.kind import TrendsOperator, operator_class
 from elsinore.trends.statistics import SharingStatistics
 from support.trends import SCHEMA
 from support.units import UnitInput, unit_inputs

@@ -10,7 +10,7 @@ import pytest
 
 from elsinore.plan import Granularity, Sharing
 from elsinore.trends.engine.operator import EngineOperator
-from elsinore.trends.operators import TrendsOperator, operator_class
+from elsinore.trends.kind import TrendsOperator, operator_class
 from elsinore.trends.statistics import SharingStatistics
 from trends.engine.test_bursts import assert_alike, given, inputs, run
 

@@ -10,8 +10,7 @@ import pytest
 
 from elsinore.language import parse_workload
 from elsinore.operators import plan
-from elsinore.trends.kind import spec_of
-from elsinore.trends.operators import operator_class
+from elsinore.trends.kind import operator_class, spec_of
 from support.units import assert_close, unit_inputs
 from trends.engine.test_engine import stream, workload_text
 

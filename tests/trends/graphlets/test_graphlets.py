@@ -17,8 +17,8 @@ from elsinore.model import Workload as Queries
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Sharing
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.graphlets.graph import HamletGraph
-from elsinore.trends.graphlets.recording import MOST_EVENTS, Recording
+from elsinore.trends.graph import HamletGraph
+from elsinore.trends.recording import MOST_EVENTS, Recording
 from elsinore.trends.statistics import TrendStatistics
 from oracles.reference import ReferenceEvent
 from support.trends import table_of

@@ -10,8 +10,7 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.kind import spec_of
-from elsinore.trends.operators import operator_class
+from elsinore.trends.kind import operator_class, spec_of
 from elsinore.trends.statistics import SharingStatistics
 from oracles.burst import bursts
 from oracles.graphlet import Graphlet, next_opening

@@ -19,8 +19,8 @@ from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.explain import sharing_text
-from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import spec_of, trend_units
+from elsinore.trends.shared import apart
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from trends.index.test_index import RANGES, SECOND, WINDOWS, few_events, often

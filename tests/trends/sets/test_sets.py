@@ -25,18 +25,17 @@ from elsinore.plan.assembly import guarded_template
 from elsinore.plan.classes import classes_of
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.paths import Path, Way
+from elsinore.plan.template import Template
 from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
+from elsinore.trends.exact import ExactEvaluator, ExactEvents, ExactTotal
+from elsinore.trends.exact_sums import EventValues
 from elsinore.trends.kind import spec_of
-from elsinore.trends.sets.evaluator import SetEvents, SetsEvaluator, SetTotal
-from elsinore.trends.sets.states import can_sum
 from elsinore.trends.values import FOREVER, NEVER
 from oracles.reference import ReferenceEvent, reference, root
 from support.guarded_cases import drawn_tests
 from support.trends import table_of
-
-EVALUATOR = "elsinore.trends.sets.evaluator"
 
 
 def unit_of(query: Query) -> Unit:
@@ -61,7 +60,7 @@ def evaluated(
     by_time: bool = True,
     cuts: Iterable[int] = (),
     searched: bool = False,
-) -> list[tuple[tuple[Any, ...], SetTotal]]:
+) -> list[tuple[tuple[Any, ...], ExactTotal]]:
     """Return a unit's totals with the keys they are of; `cuts`: times of calls before the last.
 
     searched: pair by pair, even where sums per state, or of ranges, do.
@@ -73,22 +72,22 @@ def evaluated(
     table = table.take(pa.array([row for rows in by_key.values() for row in rows], pa.int64()))
     numbers = type_numbers(whole(table.column("type")), unit.types)
     read = {name: whole(table.column(name)) for name in unit.classes.attributes}
-    events = SetEvents(
+    rows = {
+        name: [None if is_nan(value) else value for value in table.column(name).to_pylist()]
+        for name in unit.carried
+    }
+    ranks = {name: to_ranks(whole(table.column(name))).to_pylist() for name in spec_of(unit).ranked}
+    events = ExactEvents(
         starts=np.cumsum([0, *map(len, by_key.values())]),
         times=table.column("time").to_numpy() * SECOND,
         codes=classify(unit.classes, numbers, unit.types, read),
-        rows={
-            name: [None if is_nan(value) else value for value in table.column(name).to_pylist()]
-            for name in unit.carried
-        },
-        ranks={
-            name: to_ranks(whole(table.column(name))).to_pylist() for name in spec_of(unit).ranked
-        },
+        values=EventValues(rows, rows, ranks),
     )
-    with patch(f"{EVALUATOR}.can_sum", lambda template: not searched and can_sum(template)):
-        evaluator = SetsEvaluator(spec_of(unit), by_time=by_time)
+    is_pairwise = property(lambda _: False) if searched else Template.is_pairwise
+    with patch.object(Template, "is_pairwise", is_pairwise):
+        evaluator = ExactEvaluator(spec_of(unit), by_time=by_time)
     edges = [NEVER, *sorted(cuts), FOREVER]
-    found: list[SetTotal] = []
+    found: list[ExactTotal] = []
     for done, until in itertools.pairwise(edges):
         found += evaluator.evaluate(events, int(done), int(until))
     names = list(by_key)
@@ -114,17 +113,17 @@ def results(
     seen = set()
     for key, total in evaluated(unit, table, by_time=not ordered, cuts=cuts, searched=searched):
         assert (key, total.window) not in seen, "given out twice"
-        assert total.cells[0] > 0
+        assert total.sums.linear[0] > 0
         seen.add((key, total.window))
         bounds = None if query.window is None else query.window.bounds(total.window)
         group = dict(zip(unit.key, key, strict=True))
         place = (tuple(group[name] for name in query.group_by), bounds)
         if place in sums:
             cells, extremes = sums[place]
-            cells[:] = [a + b for a, b in zip(cells, total.cells, strict=True)]
-            extremes[:] = [min(a, b) for a, b in zip(extremes, total.extremes, strict=True)]
+            cells[:] = [a + b for a, b in zip(cells, total.sums.linear, strict=True)]
+            extremes[:] = [min(a, b) for a, b in zip(extremes, total.sums.extremes, strict=True)]
         else:
-            sums[place] = (list(total.cells), list(total.extremes))
+            sums[place] = (list(total.sums.linear), list(total.sums.extremes))
     return {place: columns(unit, table, *found) for place, found in sums.items()}
 
 

@@ -26,13 +26,13 @@ from elsinore.trends.engine.tables import Batch, no_attributes
 from elsinore.trends.engine.windows import rebuild
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
-from elsinore.trends.values.columns import (
+from elsinore.trends.values import (
+    Shifts,
     addend_columns,
     great_addends,
     out_of_order,
     rank_columns,
 )
-from elsinore.trends.values.shifts import Shifts
 
 CHUNK = 2**16  # events whose columns are made at once: they stay in the processor's cache
 AHEAD = 2**14  # events that are looked at for classes that are not known yet

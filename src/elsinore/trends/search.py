@@ -1,37 +1,28 @@
-"""All trends of a guarded template in a window, counted and added up but not built.
+"""All trends of a guarded template in a window, counted and added up without building them.
 
-A trend is its sequence of events, however its variables are assigned. The runs that a sequence may
-be in, all of them together, decide how it can be extended and whether it is a trend. So sequences
-that end with the same event and in the same *set of runs* are one entry, and each sequence is in
-one entry only. An event extends the entries of every event before it. Runs that add nothing to what
-a set accepts are left out of it.
+A trend is its sequence of events, however its variables are assigned. The set of runs that a
+sequence may be in decides how it can be extended and whether it is a trend. So sequences that end
+with the same event and in the same *set of runs* are one entry, and each sequence is in one entry
+only. An event extends the entries of every event before it. Runs that add nothing to what a set
+accepts are left out of it.
 
-Where a sequence of events can be read with several events as an anchor, its set has a run for each
-of them, and the sets alone would be exponential in number: for `SEQ(A p*, A r, A t+) WHERE
+If a sequence of events can be read with several events as an anchor, its set has a run for each of
+them, and the number of sets alone would be exponential: for `SEQ(A p*, A r, A t+) WHERE
 t[i].v > r.v` each increasing sequence of r's is one. But of two runs in one state, the one whose
 anchors let more later events pass accepts all that the other does: here the least r suffices.
-Comparisons by order or equality with one anchor leave one run for each state. Where no run
-dominates the others (`!=`, several anchors), the number of sets can still be exponential.
-
-Moments number the different times of the window's events; events of one moment do not precede one
-another.
+Comparisons by order or equality with one anchor leave one run for each state. If no run dominates
+the others (`!=`, several anchors), the number of sets can still be exponential.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from elsinore.automata.positions import Ways
-from elsinore.model.evaluate import is_true
-from elsinore.model.expression import attributes
 from elsinore.model.kinds import Strategy
-from elsinore.trends.sets.runs import Automaton, Event, Gap, Run
-from elsinore.trends.sets.sums import NONE, RECENT, Sums, Values, exact_pairs
-
-BEFORE_ALL = -1  # before the first moment
+from elsinore.trends.exact_sums import NONE, EventValues, Sums, pair_count
+from elsinore.trends.runs import Event, Run, WindowRuns
 
 
 @dataclass(slots=True)
@@ -63,145 +54,10 @@ class Ending:
     alive: set[Run]
 
 
-class WindowEvents:
-    """A template among the events of one key in one window, its negative matches known."""
-
-    def __init__(
-        self,
-        automaton: Automaton,
-        moments: Sequence[Sequence[int]],
-        codes: Sequence[int],
-        values: Values,
-    ) -> None:
-        """Search the matches of negatives; moments: the rows of each, codes: the classes by row."""
-        self.automaton = automaton
-        self.template = automaton.template
-        self.moments = moments
-        self._codes = codes
-        self._values = values
-        # (condition, earlier row, later row) -> whether it holds; all runs ask for the same ones
-        self.holds = lru_cache(RECENT)(
-            lambda condition, *rows: values.holds(automaton.conditions[condition], *rows)
-        )
-        # When the latest match of a negative begins that has ended before a moment: if any match
-        # lies between two events, this one does. Those that are related have no such matches.
-        self._latest: dict[int, Sequence[int]] = {}
-        self._related: dict[int, Sequence[Event]] = {}
-        for number, negative in enumerate(automaton.negatives):
-            window = WindowEvents(negative, moments, codes, values)
-            if negative.template.related:
-                moments_of = range(len(moments))
-                self._related[number] = [e for m in moments_of for e in window.events(m)]
-            else:
-                self._latest[number] = window.latest_beginnings()
-
-    def events(self, moment: int) -> Iterator[Event]:
-        """Yield the events of a moment that some state may take."""
-        for row in self.moments[moment]:
-            states = self.automaton.fitting(self._codes[row])
-            if states:
-                yield Event(moment, row, states)
-
-    def begun(self, event: Event) -> frozenset[Run]:
-        """Return the runs that begin with an event."""
-        return frozenset(
-            self.automaton.entered(None, start.target, event.row)
-            for start in self.template.starts
-            if start.target in event.states
-            and self._is_free(
-                start.ways, Gap(BEFORE_ALL, event.moment, ((start.target, event.row),))
-            )
-        )
-
-    def extended(self, run: Run, last: Event, event: Event) -> tuple[Run, ...]:
-        """Return the runs that an event makes of a run whose last event, `last`, is earlier."""
-        runs = []
-        for step in self.automaton.steps[run.state]:
-            if step.target not in event.states or not all(
-                self.holds(condition, last.row, event.row) for condition in step.conditions
-            ):
-                continue
-            anchored = ((run.bound[anchor], condition) for anchor, condition in step.checks)
-            if any(row is not None and not self.holds(c, row, event.row) for row, c in anchored):
-                continue
-            around = (run.state, last.row), (step.target, event.row)
-            gap = Gap(last.moment, event.moment, around)
-            if self._is_free(step.ways, gap) and not self._is_free(step.unless, gap):
-                runs.append(self.automaton.entered(run, step.target, event.row))
-        return tuple(runs)
-
-    def sides(self, run: Run, last: Event) -> frozenset[int]:
-        """Return the sides of AND of which a run is a trend if it ends with an event.
-
-        Without AND there is side 0 alone.
-        """
-        gap = Gap(last.moment, len(self.moments), ((run.state, last.row),))
-        return frozenset(
-            end.side for end in self.automaton.ends[run.state] if self._is_free(end.ways, gap)
-        )
-
-    def _is_free(self, ways: Ways, gap: Gap) -> bool:
-        """Return whether in some way no negative match lies strictly within a gap."""
-        return any(not any(self._is_forbidden(n, gap) for n in way) for way in ways)
-
-    def _is_forbidden(self, negative: int, gap: Gap) -> bool:
-        if negative in self._latest:
-            return self._latest[negative][gap.after] > gap.before
-        return any(
-            gap.before < event.moment < gap.after and self._relates(negative, gap, event.row)
-            for event in self._related[negative]
-        )
-
-    def _relates(self, negative: int, gap: Gap, forbidden: int) -> bool:
-        """Return whether an event fulfils the conditions that relate it to those around a gap.
-
-        A condition on a variable that the gap does not have does not apply.
-        """
-        template = self.template.negatives[negative]
-        around = [(self.template.states[state], row) for state, row in gap.around]
-        around.append((template.states[0], forbidden))
-        rows = {state.type: row for state, row in reversed(around)}
-        rows |= {state.variable: row for state, row in around}
-        return all(
-            is_true(condition, lambda read: self._values.rows[read.name or ""][rows[read.variable]])
-            for condition in template.related
-            if all(read.variable in rows for read in attributes(condition))
-        )
-
-    def latest_beginnings(self) -> list[int]:
-        """Return for each moment, and for the end, when the latest match begins that ended before.
-
-        `BEFORE_ALL` stands for none. Whatever the query's strategy, any later event may go on with
-        a run. For each run at each event it is enough to know the latest moment in which it may
-        have begun: polynomial in the number of events.
-        """
-        latest = [BEFORE_ALL]
-        earlier: list[tuple[Event, dict[Run, int]]] = []
-        for moment in range(len(self.moments)):
-            present: list[tuple[Event, dict[Run, int]]] = []
-            for event in self.events(moment):
-                begins: dict[Run, int] = dict.fromkeys(self.begun(event), moment)
-                for last, runs in earlier:
-                    for run, first in runs.items():
-                        for target in self.extended(run, last, event):
-                            begins[target] = max(first, begins.get(target, BEFORE_ALL))
-                if begins:
-                    present.append((event, begins))
-            earlier += present
-            ended = [
-                first
-                for event, begins in present
-                for run, first in begins.items()
-                if self.sides(run, event)
-            ]
-            latest.append(max([latest[-1], *ended]))
-        return latest
-
-
 class Search:
     """The search for the trends of a query in one window."""
 
-    def __init__(self, window: WindowEvents, values: Values) -> None:
+    def __init__(self, window: WindowRuns, values: EventValues) -> None:
         template = window.template
         self._window, self._template, self._values = window, template, values
         self._linear = template.aggregation.linear[1:]  # without the number of trends
@@ -225,7 +81,7 @@ class Search:
                     whole.add(next(sequences.sums[run] for run in runs if accepted[run]))
         if self._template.sides == 2:
             left, right, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
-            count = exact_pairs(left, right, both)
+            count = pair_count(left, right, both)
         else:
             count = sum(sides.values())
         return Sums([count, *whole.linear], whole.extremes) if count else None
@@ -312,7 +168,7 @@ class Dominance:
     Under NEXT it leaves all runs: what a run may be extended by ends it too.
     """
 
-    def __init__(self, window: WindowEvents) -> None:
+    def __init__(self, window: WindowRuns) -> None:
         template = window.template
         self._window = window
         self._matters = (

@@ -1,4 +1,4 @@
-"""What a recorded run keeps of its events, and the graphs that are made of it."""
+"""Recorded runs: the events of an operator, and the HAMLET graphs that are built from them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ from elsinore.plan.merged import nodes_of_states
 from elsinore.plan.template import ALL
 from elsinore.trends.engine.sharing.sets import sharing_sets
 from elsinore.trends.engine.updates import Updates
-from elsinore.trends.graphlets.build import GraphBuilder, Piece, SharedSet, State
-from elsinore.trends.graphlets.counts import Bounds, Counts, RecordedEvent, holds
-from elsinore.trends.graphlets.graph import HamletGraph
-from elsinore.trends.sets.states import can_sum
-from elsinore.trends.sets.sums import Values
+from elsinore.trends.exact_sums import EventValues
+from elsinore.trends.graph import Bounds, Counts, HamletGraph, RecordedEvent, holds
+from elsinore.trends.graphlets import GraphBuilder, Piece, SharedSet, State
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 from elsinore.words import listed
 
-MOST_EVENTS = 5_000  # that a run keeps to make graphs of
+MOST_EVENTS = 5_000  # that a run records
 SHOWN = 3  # queries that a reason names
-MOST_IN_WINDOW = 2_000  # of which a graph is made: where events are compared that is quadratic
+MOST_IN_WINDOW = 2_000  # in a graph: comparisons between events take quadratic time
 
 
 class Recorder:
-    """Keeps an operator's first `MOST_EVENTS` events of interest."""
+    """Records up to `MOST_EVENTS` events of interest; no events if there are more."""
 
     def __init__(self, unit: TrendUnit, *, ordered: bool) -> None:
         self._unit = unit
@@ -43,7 +41,7 @@ class Recorder:
         self._events = 0
 
     def take(self, batch: pa.RecordBatch, keys: pa.Array) -> None:
-        """Keep a batch's events; its own keys are slots, as in the records of bursts."""
+        """Record a batch whose column `key` has slots, like the records of bursts."""
         batch = batch.rename_columns(["slot" if n == "key" else n for n in batch.schema.names])
         batch = batch.append_column("key", keys)
         batch = batch.filter(pc.greater_equal(batch.column("class"), to_scalar(0)))
@@ -54,7 +52,7 @@ class Recorder:
             self._rows.append(batch)
 
     def recording(self, sharing: Sequence[SharingStatistics]) -> Recording:
-        """Return what was recorded so far, with the bursts of the operator's statistics."""
+        """Return the recording so far, with the bursts of the operator's statistics."""
         return Recording(
             unit=self._unit,
             ordered=self._ordered,
@@ -68,23 +66,23 @@ class Recorder:
 class Recording:
     """A recorded run of a unit's queries: `graph` makes a graph of one key and moment.
 
-    `ordered`: each event is a moment; else those of one time do not precede one another.
+    `ordered`: each event is a moment; otherwise simultaneous events do not precede one another.
     """
 
     unit: TrendUnit
     ordered: bool
-    count: int  # events of interest, kept or not
+    count: int  # events of interest, recorded or not
     events: pa.Table | None = field(repr=False)
     sharing: tuple[SharingStatistics, ...] = field(repr=False)
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """The keys that had events, by their codes."""
+        """The codes of keys that had events."""
         return tuple(sorted(set(self._kept().column("key").to_pylist())))
 
     @property
     def longest_shared(self) -> int:
-        """The events of the longest burst that was shared."""
+        """The number of events in the longest shared burst."""
         return max((record.events for record in self._shared_records()), default=0)
 
     def _shared_records(self) -> list[BurstRecord]:
@@ -96,7 +94,7 @@ class Recording:
         ]
 
     def graphs(self) -> Iterator[HamletGraph]:
-        """Return the graph of each key and each choice of windows that held an event together."""
+        """Yield the graph of each key and each combination of windows that contain an event."""
         for key in self.keys:
             seen: set[object] = set()
             for _, event in self._events_of(key):
@@ -109,8 +107,8 @@ class Recording:
     def graph(self, key: int | None = None, time: int | None = None) -> HamletGraph:
         """Return the graphlets and snapshots of a key in each query's first window with a time.
 
-        Without them, where most events were shared by a burst. Raises InputError where more events
-        came than are kept, or none, and where the windows hold too many.
+        The default is the longest shared burst. Raises InputError if no events were recorded, or
+        too many, or if the windows contain too many.
         """
         for name, value in (("key", key), ("time", time)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
@@ -136,9 +134,9 @@ class Recording:
                 f"A graph is made of up to {MOST_IN_WINDOW:,} events of a key, and these windows "
                 f"hold {len(chosen):,}. Run over fewer events, or give a key or time with fewer."
             )
-        table = self._kept()
-        rows = {name: compared_values(table.column(f"pair:{name}")) for name in self.unit.compared}
-        counts = Counts(self.unit, Values(rows, {}), windows, self._moments(chosen))
+        table, names = self._kept(), self.unit.compared
+        compared = {name: compared_values(table.column(f"pair:{name}")) for name in names}
+        counts = Counts(self.unit, EventValues(compared, {}, {}), windows, self._moments(chosen))
         sets = _shared_sets(self.unit, self.sharing, events)
         graph = GraphBuilder(counts, sets, self._labels(), key=key).build()
         if any(graphlet.shared for graphlet in graph.graphlets):
@@ -158,7 +156,7 @@ class Recording:
         return self.events
 
     def _events_of(self, key: int) -> list[tuple[int, RecordedEvent]]:
-        """Return a key's slots and events as they came; rows are those of `events`."""
+        """Return the slots and events of a key in order; rows are those of `events`."""
         table = self._kept()
         known: dict[int, tuple[str, frozenset[Expression]]] = {}
         events = []
@@ -179,14 +177,14 @@ class Recording:
         ]
 
     def _windows(self, time: int) -> dict[str, Bounds]:
-        """Return for each query the bounds of its first window with a time."""
+        """Return the bounds of each query's first window that contains a time."""
         return {
             template.query.name: _bounds(template.query.window, time)
             for template in self.unit.templates
         }
 
     def _most_shared(self) -> tuple[int, int] | None:
-        """Return the key and time of the burst of most events that was shared."""
+        """Return the key and time of the longest shared burst."""
         records = self._shared_records()
         if not records:
             return None
@@ -212,7 +210,7 @@ def _has_graphlets(unit: TrendUnit) -> bool:
         not unit.exact
         and bool(unit.templates)
         and all(
-            can_sum(template)
+            template.is_pairwise
             and all(m.reads == ALL or m.source == m.target for m in template.transitions)
             for template in unit.templates
         )
@@ -220,7 +218,7 @@ def _has_graphlets(unit: TrendUnit) -> bool:
 
 
 def _no_graphlets(unit: TrendUnit) -> str:
-    """Return the message that queries have no graphlets, with the planner's reasons."""
+    """Return the error message for queries without graphlets, with the planner's reasons."""
     ways: dict[str, list[str]] = {}
     for member, why in zip(unit.members, unit.why, strict=True):
         ways.setdefault(path_in_words(unit.path, why), []).append(member.query.name)
@@ -237,7 +235,7 @@ def _why_unshared(unit: TrendUnit) -> str:
 
 
 def _bounds(window: Window | None, time: int) -> Bounds:
-    """Return the bounds of the first window that holds a time; an empty one where none does."""
+    """Return the bounds of the first window that contains a time; empty bounds if none does."""
     if window is None:
         return None
     begin, end = window.bounds(window.first(time))
@@ -251,7 +249,7 @@ def _shared_sets(
 ) -> list[SharedSet]:
     """Return the sharing sets of a unit, with the bursts of one key.
 
-    events: of the key, each with the slot that it had.
+    events: those of the key, each with its slot.
     """
     records_of = {
         (statistics.name, statistics.queries): statistics.records for statistics in sharing

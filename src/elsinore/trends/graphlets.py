@@ -1,9 +1,9 @@
 """Graphlets and snapshots of one window, by Algorithm 1 of the HAMLET paper.
 
-Which bursts are shared, and among whom, is what the engine has decided. A shared graphlet begins
-with a snapshot of what goes on to its first event (Definition 8). Its events' counts are forms over
-snapshots as long as those are the same for all who share; where an event has other predecessors for
-some of them, or some do not take it, it is a snapshot of its own (Definition 9).
+The engine has decided which bursts are shared, and among which queries. A shared graphlet begins
+with a snapshot of the trends that its first event extends (Definition 8). The counts of its events
+are forms over snapshots as long as these are equal for all queries. An event that has different
+predecessors for some of them, or that some do not take, is a snapshot of its own (Definition 9).
 """
 
 from __future__ import annotations
@@ -15,20 +15,27 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from elsinore.trends.graphlets.counts import Counts, RecordedEvent, Vertex
-from elsinore.trends.graphlets.graph import EventCount, Form, Graphlet, HamletGraph, Snapshot
+from elsinore.trends.graph import (
+    Counts,
+    EventCount,
+    Form,
+    Graphlet,
+    HamletGraph,
+    RecordedEvent,
+    Snapshot,
+    Vertex,
+)
 
 OPENINGS, AT_EVENTS = ("x", "y"), "z"  # snapshots have the paper's names, then x3, x4, ..., z2, ...
-
 
 State = tuple[int, int]  # a query, by its number in the unit, and a state of its template
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A burst of a sharing set, or a stretch of a long one, and whether it was shared."""
+    """A burst of a sharing set, or a part of a long one, and whether it was shared."""
 
-    number: int  # among the set's
+    number: int  # among those of the set
     is_shared: bool
 
 
@@ -41,7 +48,7 @@ class SharedSet:
 
 
 class _Place(NamedTuple):
-    """What the events of one graphlet have in common: a set, a piece of it, and a pane."""
+    """The key of a graphlet: a sharing set, a piece of it, and a pane."""
 
     number: int  # of the set
     piece: Piece | None
@@ -59,7 +66,7 @@ class _Open:
     opening: str | None = None
     events: list[EventCount] = field(default_factory=list)
     forms: list[tuple[int, Form]] = field(default_factory=list)  # of earlier moments, by row
-    whole: bool = True  # all that came before it leads to all of its events
+    whole: bool = True  # whether all of its events follow all earlier ones
 
 
 class GraphBuilder:
@@ -80,14 +87,14 @@ class GraphBuilder:
         self._done: list[_Open] = []
         self._snapshots: list[Snapshot] = []
         self._values: dict[Vertex, dict[str, int]] = {vertex: {} for vertex in self._vertices}
-        # of each set the forms of all events of its shared graphlets, by row
+        # [set] -> the forms of all events of its shared graphlets, by row
         self._forms: list[list[tuple[int, Form]]] = [[] for _ in sets]
-        self._waiting: list[tuple[int, _Open, int, Form]] = []  # forms of the present moment
+        self._waiting: list[tuple[int, _Open, int, Form]] = []  # forms of the current moment
         self._ended: dict[Vertex, list[int]] = {vertex: [] for vertex in self._vertices}  # rows
         self._edges = sorted({edge for vertex in self._vertices for edge in vertex.bounds or ()})
 
     def build(self) -> HamletGraph:
-        """Return the graph of the events that are counted."""
+        """Return the graph of the counted events."""
         moments = self._counts.moments
         counted = zip(moments, self._counts.by_moment(), strict=True)
         for number, (moment, counts_of) in enumerate(counted, start=1):
@@ -104,7 +111,7 @@ class GraphBuilder:
     def _end_moment(
         self, moment: Sequence[RecordedEvent], counts_of: Sequence[Mapping[Vertex, int]]
     ) -> None:
-        """Let a moment's events act: events of one moment do not precede one another."""
+        """Store the events of a moment, which do not precede one another."""
         for event, counts in zip(moment, counts_of, strict=True):
             self._deactivate(event.type, {v.query for v in self._vertices if v.is_emptied(event)})
             for vertex, count in counts.items():
@@ -116,13 +123,13 @@ class GraphBuilder:
         self._waiting = []
 
     def _deactivate(self, kind: str, queries: AbstractSet[int]) -> None:
-        """Close the graphlets of queries that are of another type (Algorithm 1, lines 4 to 6)."""
+        """Close graphlets of other types that these queries take part in (Algorithm 1, 4 to 6)."""
         for place, graphlet in list(self._open.items()):
             if graphlet.type != kind and queries & {v.query for v in graphlet.vertices}:
                 del self._open[place]
 
     def _insert(self, event: RecordedEvent, name: str, counts: Mapping[Vertex, int]) -> None:
-        """Put an event into the graphlets of those who take it (Algorithm 1, lines 4 to 14)."""
+        """Put an event into the graphlets of the vertices that take it (Algorithm 1, 4 to 14)."""
         self._deactivate(event.type, {vertex.query for vertex, count in counts.items() if count})
         by_set: dict[int | None, list[Vertex]] = {}
         for vertex in self._shown(counts):
@@ -141,7 +148,7 @@ class GraphBuilder:
                     self._insert_alone(event, name, counts, [vertex], (vertex, place))
 
     def _shown(self, counts: Mapping[Vertex, int]) -> list[Vertex]:
-        """Return the vertices that an event is shown in: accumulators beside a state are not."""
+        """Return the vertices that show an event: accumulators beside a state do not."""
         plain = {vertex.query for vertex in counts if not vertex.node.resets}
         return [
             vertex
@@ -155,7 +162,7 @@ class GraphBuilder:
         return bisect.bisect_right(self._edges, event.time)
 
     def _sharing(self, place: _Place, event: RecordedEvent) -> tuple[Vertex, ...]:
-        """Return who shares a piece in the present windows: states of several queries, or none."""
+        """Return the vertices that share a piece in these windows: of several queries, or none."""
         if place.piece is None or not place.piece.is_shared:
             return ()
         if place in self._open:
@@ -196,8 +203,8 @@ class GraphBuilder:
     def _take_opening(self, graphlet: _Open, place: _Place, first: RecordedEvent) -> None:
         """Create the snapshot at the beginning of a graphlet (Definition 8).
 
-        Its values are what comes from the start, from other states and from the graphlets before;
-        but where these lead to some of its events only, their forms are added up event by event.
+        Its values are the trends from the start, from other states and from earlier graphlets. If
+        earlier graphlets lead to some of its events only, their forms are added event by event.
         """
         counts, sharing = self._counts, graphlet.vertices
         pieces = self._sets[place.number].pieces
@@ -232,7 +239,7 @@ class GraphBuilder:
         event: RecordedEvent,
         counts: Mapping[Vertex, int],
     ) -> Form | None:
-        """Return the count of an event as one form for all who share; None where it is not one."""
+        """Return the count of an event as one form for all vertices; None if forms differ."""
         if any(vertex not in counts for vertex in graphlet.vertices):
             return None
         assert graphlet.opening is not None
@@ -263,7 +270,7 @@ class GraphBuilder:
         vertices: Sequence[Vertex],
         place: object,
     ) -> None:
-        """Put an event into a graphlet whose counts are each query's own."""
+        """Put an event into a graphlet that is not shared, with a count for each query."""
         vertices = [vertex for vertex in vertices if counts[vertex]]
         if not vertices:
             return
@@ -321,9 +328,9 @@ class GraphBuilder:
 
 
 def _label(vertex: Vertex, among: Sequence[Vertex]) -> str:
-    """Return what a vertex is called among others: its query, with a place where it has several."""
-    mine = [sibling for sibling in among if sibling.query == vertex.query]
-    return vertex.name if len(mine) == 1 else f"{vertex.name}.{mine.index(vertex) + 1}"
+    """Return the name of a vertex among others: its query, numbered if the query has several."""
+    siblings = [v for v in among if v.query == vertex.query]
+    return vertex.name if len(siblings) == 1 else f"{vertex.name}.{siblings.index(vertex) + 1}"
 
 
 def _lower(label: str) -> str:

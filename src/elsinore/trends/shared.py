@@ -1,4 +1,8 @@
-"""Which pairs of queries share nothing, and why: `explain` has a reason for each."""
+"""Which queries of a workload share which sub-patterns, and why other pairs share nothing.
+
+Queries may share bursts; states are merged if equal trends end in them (`elsinore.plan.merged`);
+and states of one shape are lanes that the engine processes side by side.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,25 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from elsinore.language.render import render
 from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
 from elsinore.plan import Sharing
 from elsinore.plan.explain import MOST_NAMES, way_in_words
 from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.merged import MergedTemplate, queries_through
 from elsinore.plan.paths import Path, Way
-from elsinore.plan.trends import TrendUnit
+from elsinore.plan.template import ALL, START
+from elsinore.plan.trends import TrendUnit, once_per_unit
 from elsinore.plan.unit import Partition
-from elsinore.trends.explain.shared import Shared, Units, burst_sets, lane_sets, merged_sets
+from elsinore.trends.engine.layout import Layout
+from elsinore.trends.engine.program import engine_unit
+from elsinore.trends.engine.sharing.sets import sharing_sets
+from elsinore.trends.engine.updates import Updates
 from elsinore.words import listed
+
+Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
+Shared = tuple[str, tuple[int, ...]]  # a sub-pattern, and the queries that share it
 
 # what a query that is processed alone does, by its path
 _WAYS = {
@@ -24,6 +38,117 @@ _WAYS = {
     "trends built one by one": "has its trends built one by one",
 }
 _NEVER = "they could share, but that is switched off (sharing: never)"
+
+
+def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[Shared]:
+    """Return the sharing sets of a unit whose bursts can be shared: sub-patterns and queries."""
+    return [] if sharing is Sharing.NEVER else _burst_sets(unit)
+
+
+@once_per_unit
+def _burst_sets(unit: TrendUnit) -> list[Shared]:
+    engine = engine_unit(unit)
+    return [
+        (found.pattern, found.queries)
+        for found in ([] if engine is None else sharing_sets(Updates(engine)))
+        if found.is_compared
+        or (
+            sum(map(len, found.holders)) > 1
+            and (found.is_repeated or any(_follows(unit.merged, n) for n in found.members))
+        )
+    ]
+
+
+def _follows(merged: MergedTemplate, number: int) -> bool:
+    """Return whether events of a node follow others; first events are only counted."""
+    return any(edge.source != START for edge in merged.nodes[number].edges)
+
+
+def merged_sets(unit: TrendUnit) -> list[Shared]:
+    """Return the queries that have some states in common: sub-patterns and queries.
+
+    States are merged however queries are to share (`elsinore.plan.merged`).
+    """
+    merged = _merged(unit)
+    if merged is None:
+        return []
+    passing = queries_through(merged)
+    nodes_of: dict[tuple[int, ...], list[int]] = {}
+    for number, queries in enumerate(passing):
+        if len(queries) > 1 and _is_repeated(merged, number):
+            nodes_of.setdefault(tuple(sorted(queries)), []).append(number)
+    if not is_summed(merged):
+        return [
+            (
+                _pattern(merged, [n for n, through in enumerate(passing) if {*queries} <= through]),
+                queries,
+            )
+            for queries in nodes_of
+        ]
+    loops = {
+        (f"{edge.type}+", queries): None
+        for queries, nodes in nodes_of.items()
+        for number in nodes
+        for edge in merged.nodes[number].edges
+        if edge.source == number
+    }
+    return list(loops)
+
+
+@once_per_unit
+def lane_sets(unit: TrendUnit) -> list[Shared]:
+    """Return the queries with states of one shape, which are lanes, with the first one's pattern.
+
+    On the path that keeps sums, such queries share bursts.
+    """
+    engine = engine_unit(unit)
+    if engine is None or is_summed(engine.merged):
+        return []
+    passing = queries_through(engine.merged)
+    sets = {
+        tuple(sorted(set[int]().union(*(passing[node] for node in block.nodes))))
+        for block in Layout(Updates(engine)).blocks
+        if len(block.nodes) > 1 and not engine.merged.nodes[block.nodes[0]].seed
+    }
+    largest = [one for one in sorted(sets) if not any({*one} < {*other} for other in sets)]
+    return [
+        (render(unit.members[queries[0]].query.pattern), queries)
+        for queries in largest
+        if len(queries) > 1
+    ]
+
+
+def _merged(unit: TrendUnit) -> MergedTemplate | None:
+    """Return the merged template by which a unit runs, None if it has none."""
+    if unit.path is Path.COARSE:
+        return unit.merged
+    engine = engine_unit(unit)
+    return None if engine is None else engine.merged
+
+
+def is_summed(merged: MergedTemplate) -> bool:
+    """Return whether no condition between events, nor any strategy, reads the states."""
+    return all(n.rows is None and n.strategy is Strategy.ANY for n in merged.nodes)
+
+
+def _is_repeated(merged: MergedTemplate, number: int) -> bool:
+    """Return whether events of a node follow one another, or others on conditions."""
+    return any(edge.source == number or edge.reads != ALL for edge in merged.nodes[number].edges)
+
+
+def _pattern(merged: MergedTemplate, nodes: Sequence[int]) -> str:
+    """Return nodes, in the order in which trends come to them, as a pattern.
+
+    A node is left out if the same events lead to another one, or none, as in a seed.
+    """
+    entered = {frozenset(merged.nodes[number].edges): number for number in reversed(nodes)}
+    entered.pop(frozenset(), None)
+    names = []
+    for number in sorted(entered.values()):
+        edges = merged.nodes[number].edges
+        loop = "+" if any(edge.source == number for edge in edges) else ""
+        names.append(f"{' or '.join(dict.fromkeys(edge.type for edge in edges))}{loop}")
+    return names[0] if len(names) == 1 else f"SEQ({', '.join(names)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +170,6 @@ class Block:
         if self.right:
             return itertools.product(self.left, self.right)
         return itertools.combinations(self.left, 2)
-
-    def words(self) -> str:
-        """Return the pairs in words.
-
-        >>> Block(("a", "b"), ("c",)).words(), Block(("a", "b")).words()
-        ('a and b with c', 'a with b')
-        """
-        if self.count == 1 and not self.right:
-            return f"{self.left[0]} with {self.left[1]}"
-        with_whom = listed(self.right, MOST_NAMES) if self.right else "one another"
-        return f"{listed(self.left, MOST_NAMES)} with {with_whom}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,11 @@ from elsinore.operators.open_end import final_rows
 from elsinore.operators.panes import ActionSize, CannotFoldError, Combiner, Folder
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import QueryEnds
-from elsinore.trends.actions.combining import Actions
-from elsinore.trends.actions.folding import Folding, Numbers, add_up, fold, pairs_of_rows
-from elsinore.trends.actions.shape import ActionShape, Ints, ints, pane_numbers
 from elsinore.trends.engine.constants import FOREVER
+from elsinore.trends.fold_sums import Folding, Numbers, add_up, fold, pairs_of_rows
+from elsinore.trends.panes import Actions, ActionShape, ints, pane_numbers
 from elsinore.trends.partials import totals_fields
-from elsinore.trends.values import Codes, Doubles
-from elsinore.trends.values.shifts import Rows, Shifts
+from elsinore.trends.values import Codes, Doubles, Ints, Rows, Shifts
 
 BEYOND = 2.0**28  # the power of infinities and NaN in the engine
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine

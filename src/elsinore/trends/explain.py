@@ -1,37 +1,76 @@
-"""What `explain` says about sharing, in lines and as plain data, with what a sample showed.
-
-`shared` says which queries share what, `unshared` which do not and why.
-"""
+"""What `explain` says about sharing, in lines and as plain data, with what a sample showed."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import Any
 
 from elsinore.operators import Sample
 from elsinore.plan import Sharing
 from elsinore.plan.explain import MOST_NAMES
-from elsinore.trends.explain.shared import MERGED, Units, shared_patterns
-from elsinore.trends.explain.unshared import apart
+from elsinore.trends.shared import Block, Shared, Units, apart, burst_sets, lane_sets, merged_sets
 from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 from elsinore.words import count, listed
 
 MOST_PAIRS = 20  # pairs of queries that are listed for one reason; the rest is counted
 MOST_BLOCKS = 5  # lists of names that are shown for one reason
+BURSTS = "burst by burst, where it pays"
+MERGED = "kept once for all of them"  # they have states in common (`elsinore.plan.merged`)
+LANES = "whose patterns have the same shape: they are processed side by side"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPattern:
+    """Queries of a unit that share a Kleene sub-pattern, and how they do."""
+
+    pattern: str
+    queries: tuple[str, ...]
+    how: str = BURSTS
+
+
+def shared_patterns(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[SharedPattern, ...]:
+    """Return which queries may share which Kleene sub-patterns.
+
+    Lanes are omitted if all their queries share bursts, and merged states if the same sub-pattern
+    is already shared.
+    """
+    patterns: list[SharedPattern] = []
+    for _, unit in units:
+        names = [template.query.name for template in unit.members]
+        bursts = [(p, q) for p, q in burst_sets(unit, sharing) if len(q) > 1]
+        merged: list[Shared] = []
+        for pattern, queries in merged_sets(unit):
+            known = (set(others) for name, others in (*bursts, *merged) if name == pattern)
+            if not any(others.issuperset(queries) for others in known):
+                merged.append((pattern, queries))
+        lanes = [
+            (pattern, queries)
+            for pattern, queries in lane_sets(unit)
+            if not any({*queries} <= {*others} for _, others in bursts)
+        ]
+        patterns += [
+            SharedPattern(pattern, tuple(names[query] for query in queries), how)
+            for how, sets in ((BURSTS, bursts), (MERGED, merged), (LANES, lanes))
+            for pattern, queries in sets
+        ]
+    return tuple(patterns)
 
 
 def _sampled_sets(sample: Sample | None) -> list[SharingStatistics]:
-    """Return what became of the bursts that several queries could share, in a sample."""
-    statistics = sample.statistics if sample is not None else ()
-    of_trends = (of for of in statistics if isinstance(of, TrendStatistics))
-    return [shared for of in of_trends for shared in of.sharing if len(shared.queries) > 1]
+    """Return the statistics of sharing sets with several queries in a sample."""
+    operators = sample.statistics if sample is not None else ()
+    sets = [
+        s for trends in operators if isinstance(trends, TrendStatistics) for s in trends.sharing
+    ]
+    return [sharing_set for sharing_set in sets if len(sharing_set.queries) > 1]
 
 
 def _unshared(counted: SharingStatistics) -> dict[str, list[BurstRecord]]:
     """Return the bursts that were not shared, by the reason.
 
-    Nothing was known or to be decided; or sharing was expected to cost more (`dearer`); or to save
-    something, yet too little to change over.
+    Sharing was expected to cost more (`dearer`), or to save less than switching over costs, or no
+    benefit was estimated.
     """
     left = [record for record in counted.records if record.shared <= 1]
     return {
@@ -42,14 +81,14 @@ def _unshared(counted: SharingStatistics) -> dict[str, list[BurstRecord]]:
 
 
 def _events(counted: SharingStatistics, *, shared: bool = False) -> int:
-    """Return how many events all bursts of a sharing set had, or those that were shared."""
+    """Return the number of events in all bursts of a sharing set, or in the shared ones."""
     return sum(r.events for r in counted.records if r.shared > 1 or not shared)
 
 
 def sharing_text(
     units: Units, sample: Sample | None, sharing: Sharing = Sharing.DYNAMIC
 ) -> list[str]:
-    """Return lines on what is shared and what is not; none if there is nothing to say."""
+    """Return lines about what is shared and what is not; none if no queries could share."""
     patterns, pairs = shared_patterns(units, sharing), apart(units, sharing)
     sampled = _sampled_sets(sample)
     if not (patterns or pairs or sampled):
@@ -67,11 +106,23 @@ def sharing_text(
                 f"  {shared.pattern} of {listed(shared.queries, MOST_NAMES)}, {shared.how}"
             )
     for several in pairs:
-        blocks = ", nor of ".join(block.words() for block in several.blocks[:MOST_BLOCKS])
+        blocks = ", nor of ".join(pairs_in_words(block) for block in several.blocks[:MOST_BLOCKS])
         if len(several.blocks) > MOST_BLOCKS:
             blocks += f", nor of {len(several.blocks) - MOST_BLOCKS:,} more such lists"
         lines.append(f"  No sharing of {blocks}: {several.why}.")
-    return lines if len(lines) > 2 else []  # a heading alone says nothing
+    return lines if len(lines) > 2 else []  # no heading without lines
+
+
+def pairs_in_words(block: Block) -> str:
+    """Return pairs of queries in words.
+
+    >>> pairs_in_words(Block(("a", "b"), ("c",))), pairs_in_words(Block(("a", "b")))
+    ('a and b with c', 'a with b')
+    """
+    if block.count == 1 and not block.right:
+        return f"{block.left[0]} with {block.left[1]}"
+    with_whom = listed(block.right, MOST_NAMES) if block.right else "one another"
+    return f"{listed(block.left, MOST_NAMES)} with {with_whom}"
 
 
 def _set_lines(counted: SharingStatistics, sharing: Sharing) -> list[str]:
@@ -96,7 +147,7 @@ def _set_lines(counted: SharingStatistics, sharing: Sharing) -> list[str]:
 
 
 def _why_unshared(counted: SharingStatistics, sharing: Sharing) -> list[str]:
-    """Return why bursts were not shared, in lines."""
+    """Return lines with the reasons for which bursts were not shared."""
     if sharing is Sharing.NEVER:
         return ["Sharing is switched off (sharing: never)."]
     known_nothing = "there was no earlier burst to judge by"

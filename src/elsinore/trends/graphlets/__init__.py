@@ -1,1 +1,0 @@
-"""Graphlets and snapshots of a recorded run, as the HAMLET paper draws them (Section 3.3)."""
