@@ -317,10 +317,11 @@ class ExactOperator:
 
 def exact_events(unit: TrendUnit, table: pa.Table, starts: Ints) -> ExactEvents:
     """Return rows of a table, key after key, with the values that the evaluator reads."""
-    rows = {name: compared_values(table.column(f"pair:{name}")) for name in unit.compared}
-    rows |= {name: exact_values(table.column(f"sum:{name}")) for name in unit.summed}
-    ranks = {name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked}
-    values = EventValues(rows, rows, ranks)
+    values = EventValues(
+        {name: compared_values(table.column(f"pair:{name}")) for name in unit.compared},
+        {name: exact_values(table.column(f"sum:{name}")) for name in unit.summed},
+        {name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
+    )
     times, codes = to_numpy(table.column("time")), to_numpy(table.column("class"))
     return ExactEvents(starts=starts, times=times, codes=codes, values=values)
 
