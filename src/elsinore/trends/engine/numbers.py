@@ -181,24 +181,33 @@ def add(
 
 @cython.inline
 @cython.nogil
-def add_number(
-    to: Lanes, at: Index, lane: Index, mantissa: cython.double, power: cython.double
-) -> cython.void:
-    """Add a number in its normal form to that of a lane."""
-    top: cython.double = max(to.powers[at, lane], power)
-    total: cython.double = lowered(to.cells[at, lane], to.powers[at, lane], top)
-    total += lowered(mantissa, power, top)
+def put_sum(to: Lanes, at: Index, lane: Index, left: Number, right: Number) -> cython.void:
+    """Put the sum of two numbers in their normal form into a lane."""
+    top: cython.double = max(left.power, right.power)
+    total: cython.double = lowered(left.mantissa, left.power, top)
+    total += lowered(right.mantissa, right.power, top)
     to.cells[at, lane] = settled(total, top)
     to.powers[at, lane] = settled_power(total, top)
 
 
 @cython.inline
 @cython.nogil
-def add_lane(
-    to: Lanes, at: Index, lane: Index, source: Lanes, row: Index, cell: Index
+def number_of(lanes: Lanes, row: Index, lane: Index) -> Number:
+    """Return the number of a lane."""
+    return Number(lanes.cells[row, lane], lanes.powers[row, lane])
+
+
+@cython.nogil
+def put_sums(
+    lanes: Lanes, to: Index, left: Index, right: Index, begin: Index, end: Index, scaled: Index
 ) -> cython.void:
-    """Add a number with a power to another one."""
-    add_number(to, at, lane, source.cells[row, cell], source.powers[row, cell])
+    """Put the sums of two rows into lanes `begin` to before `end` of a row."""
+    if scaled:
+        for lane in range(begin, end):
+            put_sum(lanes, to, lane, number_of(lanes, left, lane), number_of(lanes, right, lane))
+        return
+    for lane in range(begin, end):
+        lanes.cells[to, lane] = lanes.cells[left, lane] + lanes.cells[right, lane]
 
 
 @cython.nogil
@@ -218,10 +227,12 @@ def add_lanes(
     """
     if period == 0:  # the processor adds several lanes at once
         for lane in range(lanes):
-            add_lane(to, at, first + lane, source, row, begin + lane)
+            left: Number = number_of(to, at, first + lane)
+            put_sum(to, at, first + lane, left, number_of(source, row, begin + lane))
     else:
         for lane in range(lanes):
-            add_lane(to, at, first + lane, source, row, begin + lane % period)
+            left = number_of(to, at, first + lane)
+            put_sum(to, at, first + lane, left, number_of(source, row, begin + lane % period))
 
 
 @cython.nogil
@@ -250,13 +261,13 @@ def add_multiples(
             number = 0.0 if factor == 0.0 else number
             raised: cython.double = source.powers[row, lane] + factors.powers[by, lane]
             power: cython.double = settled_power(number, raised)
-            add_number(to, at, first + lane, settled(number, raised), power)
+            added: Number = Number(settled(number, raised), power)
+            put_sum(to, at, first + lane, number_of(to, at, first + lane), added)
         return
     for lane in range(lanes):
         raised = source.powers[row, lane] + factors.powers[by, lane]
         product_of: Number = times(Number(source.cells[row, lane], raised), factors.cells[by, lane])
-        sum_of: Number = Number(to.cells[at, first + lane], to.powers[at, first + lane])
-        sum_of = plus(sum_of, product_of)
+        sum_of: Number = plus(number_of(to, at, first + lane), product_of)
         to.cells[at, first + lane] = sum_of.mantissa
         to.powers[at, first + lane] = sum_of.power
 

@@ -91,6 +91,7 @@ def clear_gathered(program: Program, store: Store, at: Index, place: Index) -> c
             store.gathered.extremes[place, cell] = FOREVER
 
 
+@cython.inline
 @cython.nogil
 def may_follow(
     program: Program, store: Store, batch: Batch, event: Index, at: Index, row: Index

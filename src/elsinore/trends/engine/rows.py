@@ -19,7 +19,7 @@ from __future__ import annotations
 import cython
 
 from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, NO_MOMENT, Index
-from elsinore.trends.engine.numbers import Lanes, add, clear, copy, normalise, take_least
+from elsinore.trends.engine.numbers import Lanes, add, clear, copy, normalise, put_sums, take_least
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Batch, Program
 
@@ -95,7 +95,6 @@ def count_of(program: Program, store: Store, slot: Index, block: Index, level: I
 def make_scaled(program: Program, store: Store, slot: Index) -> cython.void:
     """Bring all numbers of a slot, which have no powers yet, into their normal form."""
     store.slots[slot].scaled = 1
-    store.has_powers = True
     normalise(store.stored, slot, 0, store.stored.cells.shape[1])
     normalise(store.added, slot, 0, store.added.cells.shape[1])
     for block in range(program.blocks.shape[0]):
@@ -123,7 +122,7 @@ def new_row(
     if used == LEAF_ROWS << level:
         to: Index = allocate(store, slot, level + 1)
         for cell in range(used):
-            copy_row(program, store, block, begin + cell, to + cell)
+            copy_row(program, store, slot, block, begin + cell, to + cell)
         free_rows(store, slot, begin, level)
         store.leaves[slot, rows].begin = to
         store.leaves[slot, rows].level = level + 1
@@ -148,7 +147,7 @@ def new_row(
     store.row_taken[row] = 0
     store.row_columns[row] = program.blocks[block].width
     cells: Index = program.blocks[block].sums * program.blocks[block].width
-    clear(store.rows, row, 0, cells, store.has_powers)
+    clear(store.rows, row, 0, cells, store.slots[slot].scaled)
     for cell in range(program.blocks[block].extremes * program.blocks[block].width):
         store.rows.extremes[row, cell] = FOREVER
 
@@ -160,10 +159,12 @@ def keep_row(store: Store, slot: Index, rows: Index) -> cython.void:
 
 
 @cython.nogil
-def copy_row(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
+def copy_row(
+    program: Program, store: Store, slot: Index, block: Index, row: Index, to: Index
+) -> cython.void:
     """Copy a row of a block."""
     copy_event(program, store, block, row, to)
-    copy_sums(program, store, block, row, to)
+    copy_sums(program, store, slot, block, row, to)
 
 
 @cython.nogil
@@ -181,14 +182,16 @@ def copy_event(program: Program, store: Store, block: Index, row: Index, to: Ind
 
 
 @cython.nogil
-def copy_sums(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
+def copy_sums(
+    program: Program, store: Store, slot: Index, block: Index, row: Index, to: Index
+) -> cython.void:
     """Copy the sums and extremes of a row of a block."""
     cell: Index
     columns: Index = store.row_columns[row]
     store.row_columns[to] = columns
     for number in range(program.blocks[block].sums):
         cell = number * program.blocks[block].width
-        copy(store.rows, to, cell, store.rows, row, cell, columns, store.has_powers)
+        copy(store.rows, to, cell, store.rows, row, cell, columns, store.slots[slot].scaled)
     for cell in range(program.blocks[block].extremes * program.blocks[block].width):
         store.rows.extremes[to, cell] = store.rows.extremes[row, cell]
 
@@ -218,23 +221,25 @@ def add_row(
 
 
 @cython.nogil
-def add_to_row(
-    program: Program, store: Store, slot: Index, block: Index, row: Index, to: Index
+def put_row_sums(
+    program: Program, store: Store, slot: Index, block: Index, row: Index, other: Index, to: Index
 ) -> cython.void:
-    """Add a row to another one."""
+    """Put the sums of two rows, and the lesser of their extremes, into a row; it may be `row`."""
     width: Index = program.blocks[block].width
-    columns: Index = store.row_columns[row]
-    if columns > store.row_columns[to]:
-        for number in range(program.blocks[block].sums):
-            clear(
-                store.rows,
-                to,
-                number * width + store.row_columns[to],
-                number * width + columns,
-                True,
-            )
-        store.row_columns[to] = columns
-    add_row(program, store, slot, block, row, store.rows, to, 0, width)
+    scaled: Index = store.slots[slot].scaled
+    both: Index = min(store.row_columns[row], store.row_columns[other])
+    columns: Index = max(store.row_columns[row], store.row_columns[other])
+    longer: Index = row if store.row_columns[row] == columns else other
+    store.row_columns[to] = columns
+    for number in range(program.blocks[block].sums):
+        cell: Index = number * width
+        end: Index = cell + both
+        put_sums(store.rows, to, row, other, cell, end, scaled)
+        copy(store.rows, to, end, store.rows, longer, end, columns - both, scaled)
+    for cell in range(program.blocks[block].extremes * width):
+        store.rows.extremes[to, cell] = min(
+            store.rows.extremes[row, cell], store.rows.extremes[other, cell]
+        )
 
 
 @cython.nogil
@@ -267,7 +272,7 @@ def remove_rows(
         if row < visible and is_gone:
             continue
         if keep < row:
-            copy_row(program, store, block, begin + row, begin + keep)
+            copy_row(program, store, slot, block, begin + row, begin + keep)
         keep += 1
     store.leaves[slot, rows].count = keep - store.leaves[slot, rows].arriving
 
@@ -284,11 +289,11 @@ def merge_arriving(program: Program, store: Store, slot: Index, block: Index) ->
         row: Index = begin + place
         near = place_of_anchor(store, begin, keep, near, store.row_anchors[row])
         if near < keep:
-            add_to_row(program, store, slot, block, row, begin + near)
+            put_row_sums(program, store, slot, block, begin + near, row, begin + near)
             store.row_moments[begin + near] = store.row_moments[row]
             continue
         if keep < place:
-            copy_row(program, store, block, row, begin + keep)
+            copy_row(program, store, slot, block, row, begin + keep)
         keep += 1
     store.leaves[slot, rows].arriving = keep - visible
 
@@ -318,7 +323,7 @@ def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cyth
     count: Index = store.leaves[slot, rows].count
     if count > 0:
         for row in range(store.leaves[slot, rows].arriving):
-            copy_row(program, store, block, begin + count + row, begin + row)
+            copy_row(program, store, slot, block, begin + count + row, begin + row)
         store.leaves[slot, rows].count = 0
     if store.leaves[slot, rows].arriving == 0 and store.leaves[slot, rows].level >= 0:
         free_rows(store, slot, begin, store.leaves[slot, rows].level)
@@ -371,7 +376,7 @@ def empty_row_lanes(
             while at < end:
                 for number in range(program.blocks[block].sums):
                     cell: Index = number * width + at
-                    clear(store.rows, row, cell, cell + 1, store.has_powers)
+                    clear(store.rows, row, cell, cell + 1, store.slots[slot].scaled)
                 for number in range(program.blocks[block].extremes):
                     store.rows.extremes[row, number * width + at] = FOREVER
                 at += step

@@ -14,13 +14,13 @@ import cython
 from elsinore.trends.engine.constants import NEVER, Index
 from elsinore.trends.engine.rows import (
     add_row,
-    add_to_row,
     allocate,
     begin_of,
     copy_sums,
     count_of,
     free_rows,
     level_of,
+    put_row_sums,
     rows_of_run,
 )
 from elsinore.trends.engine.store import Store
@@ -150,9 +150,10 @@ def put_row(
     """Put a row into a run, with the sums of another one added; other below 0: without."""
     store.row_orders[to] = store.row_orders[row]
     store.row_ordered[to] = 1
-    copy_sums(program, store, block, row, to)
     if other >= 0:
-        add_to_row(program, store, slot, block, other, to)
+        put_row_sums(program, store, slot, block, row, other, to)
+    else:
+        copy_sums(program, store, slot, block, row, to)
 
 
 @cython.nogil

@@ -17,7 +17,7 @@ from elsinore.trends.engine.tables import Program
 from elsinore.trends.engine.windows import rebuild
 
 _NOT_SAVED = ("runs", "row_next")  # `runs` are saved by their places, of which few are in use
-_POWERS = ("stored.powers", "added.powers")  # of slots; all 0 where none is scaled
+_POWERS = ("stored.powers", "added.powers", "rows.powers")  # not read where no slot is scaled
 _SNAPSHOTS = ("snapshots",)  # of events that are compared
 _FORMS = ("marks", "forms", "form_leasts")  # of bursts whose values are not put in
 Ints = NDArray[np.int64]
@@ -44,7 +44,7 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
     used = np.flatnonzero(slots["key"] != NO_KEY)
     saved: dict[str, NDArray[Any]] = {
         "used": used,
-        "size": np.array([len(slots), store.matched, store.has_powers]),
+        "size": np.array([len(slots), store.matched]),
     }
     skipped: tuple[str, ...] = _NOT_SAVED
     if not slots["scaled"][used].any():
@@ -61,8 +61,6 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
         saved["run_places"], arrays["run_parts"] = places, runs[places]
         rows = _pieces(program, store, arrays["leaves"], places, runs[places]).rows()
         arrays |= {name: array[rows] for name, array in store.row_arrays().items()}
-        if not store.has_powers:
-            skipped += ("rows.powers",)
     arrays |= store.total_arrays() | {"counts": np.asarray(store.counts)}
     for name, array in arrays.items():
         if name not in skipped and array.size:
@@ -72,10 +70,9 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
 
 def load_store(program: Program, store: Store, saved: dict[str, NDArray[Any]]) -> None:
     """Let an empty store take up what `save_store` returned."""
-    size, store.matched, has_powers = saved["size"].tolist()
     used = saved["used"]
-    store.has_powers = bool(has_powers)
-    store.grow_slots(size)
+    store.matched = int(saved["size"][1])
+    store.grow_slots(int(saved["size"][0]))
     _fill(store.per_slot, saved, used)
     _fill({"counts": np.asarray(store.counts)}, saved, slice(None))
     if "run_places" in saved:

@@ -39,7 +39,6 @@ cdef class Store:
     cdef public int[::1] free
     cdef public Py_ssize_t row_top
     cdef public int row
-    cdef public bint has_powers
     cdef public bint needs_rows
     cdef public Graphlet[:, ::1] graphlets
     cdef public unsigned char[:, ::1] shares

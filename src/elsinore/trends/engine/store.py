@@ -134,7 +134,6 @@ class Store:
         self.have_reads(1)
         self.seen = np.zeros(0, np.uint8)
         self.row = -1
-        self.has_powers = False
         self.needs_rows = False
         self.low = NO_MOMENT
         self.high = FOREVER

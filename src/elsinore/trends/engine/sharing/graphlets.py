@@ -79,8 +79,14 @@ def take(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
     """Let an event join the shared graphlet of its section's set."""
+    number: Index = program.sections[section].number
     store.slots[slot].pending = 1
-    store.graphlets[slot, program.sections[section].number].pending = 1
+    if store.ordered:  # no other event has its timestamp
+        form: Index = store.graphlets[slot, number].forms
+        if fold_row(program, store, batch, slot, section, event, event + 1, form):
+            settle(program, store, slot, number)
+        return
+    store.graphlets[slot, number].pending = 1
     fold_row(program, store, batch, slot, section, event, event + 1, arriving_form(store))
 
 
