@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.nodes import Node, spread
-from elsinore.quantitative.regex import Regex, automaton
+from elsinore.quantitative.rate_automaton import automaton
+from elsinore.quantitative.regex import Regex
 from elsinore.quantitative.rules import check_contained, check_equivalent
 from oracles.streaming import parser
 from support.quantitative import EVERY, ITEMS, regexes, words
@@ -368,7 +369,7 @@ def is_of(letter: Any, item: Any, regex: Regex) -> bool:
     [lambda a, b: a and b, lambda a, b: a or b, lambda a, _: not a, lambda a, b: a.star() or b],
 )
 def test_python_s_own_and_or_and_not_are_refused(join: Callable[[object, object], object]) -> None:
-    with pytest.raises(TypeError, match=r"Join them by & and \|"):
+    with pytest.raises(TypeError, match=r"Combine them by &, \| and ~"):
         join(qre.event("A"), qre.event("B"))
 
 

@@ -55,9 +55,9 @@ from elsinore.quantitative.folds import (
     variance,
 )
 from elsinore.quantitative.functions import left, right, unit
-from elsinore.quantitative.items import UNDEFINED
+from elsinore.quantitative.items import UNDEFINED, Item
 from elsinore.quantitative.regex import ANY as any  # noqa: N811
-from elsinore.quantitative.regex import Item, event, predicate, seq, union
+from elsinore.quantitative.regex import event, predicate, seq, union
 from elsinore.quantitative.relations import aggregate, join, project, select
 from elsinore.quantitative.rules import RateError
 from elsinore.quantitative.runnable import Chain, Keyed, NoValueWarning, Pipeline, Query, pipeline

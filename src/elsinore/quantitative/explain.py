@@ -19,7 +19,7 @@ from elsinore.quantitative.nodes import (
     Split,
     Window,
 )
-from elsinore.quantitative.regex import name_of, written
+from elsinore.quantitative.regex import name_of
 
 Parts = Sequence[tuple[tuple[str, ...], tuple[Node, ...]]]  # attributes of keys, and stages
 
@@ -59,9 +59,9 @@ def tree(node: Node) -> Box:
     """Return a node's expression tree."""
     form = node.form
     if form is None:
-        return Box(_title(node), written(node.rate), tuple(map(tree, node.parts)))
+        return Box(_title(node), str(node.rate), tuple(map(tree, node.parts)))
     how = f" ({node.window.how})" if isinstance(node, Window) else ""
-    return Box(form.name + how, written(node.rate), tuple(map(tree, form.parts)))
+    return Box(form.name + how, str(node.rate), tuple(map(tree, form.parts)))
 
 
 def _title(node: Node) -> str:

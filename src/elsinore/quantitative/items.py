@@ -1,4 +1,4 @@
-"""Items of streams: records with the attributes of a row, and the value that is none."""
+"""Items of streams as records with attributes, items in conditions, and the undefined value."""
 
 from __future__ import annotations
 
@@ -7,10 +7,47 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
 
 from elsinore.errors import InputError
+from elsinore.language.terms import Term
+from elsinore.model.expression import Attribute
+from elsinore.quantitative.regex import ITEM, VALUE
+
+
+class Item:
+    """The item in conditions: `item.val > 5`, or `item > 5` if items are numbers."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Term:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Term:
+        return Term(Attribute(ITEM, name))
+
+    def __eq__(self, other: object) -> Any:
+        return self[VALUE] == other
+
+    def __ne__(self, other: object) -> Any:
+        return self[VALUE] != other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, other: object) -> Term:
+        return self[VALUE] < other
+
+    def __le__(self, other: object) -> Term:
+        return self[VALUE] <= other
+
+    def __gt__(self, other: object) -> Term:
+        return self[VALUE] > other
+
+    def __ge__(self, other: object) -> Term:
+        return self[VALUE] >= other
 
 
 class Undefined:
-    """What a query's value is where it has none; false in conditions."""
+    """The value of a query on a sequence that does not match its rate; false in conditions."""
 
     __slots__ = ()
 
@@ -28,9 +65,9 @@ UNDEFINED: Final = Undefined()
 
 
 class Record(tuple[Any, ...]):
-    """A row of a table: a tuple whose values are attributes, whatever these are called.
+    """A row of a table: a tuple whose values are attributes with any names.
 
-    `record["class"]` reads an attribute whose name cannot be written after a dot.
+    `record["class"]` reads an attribute whose name cannot follow a dot.
 
     >>> row = as_item({"type": "M", "class": 2})
     >>> row.type, row["class"], getattr(row, "class")
@@ -68,7 +105,7 @@ _RECORDS: dict[tuple[str, ...], type[Record]] = {}
 
 
 def as_item(item: Any) -> Any:
-    """Return a mapping as a record with attributes, and anything else as it is.
+    """Return a mapping as a record, and any other item unchanged.
 
     Raises InputError for a mapping with keys that are not texts.
 
@@ -93,7 +130,7 @@ def record_type(names: tuple[str, ...]) -> type[Record]:
 
 
 def make_record(names: tuple[str, ...], *values: Any) -> Record:
-    """Return a record, as one that was pickled is made anew."""
+    """Return a record that was pickled."""
     return record_type(names)(*values)
 
 

@@ -28,7 +28,6 @@ from elsinore.quantitative.regex import (
     name_of,
     seq,
     union,
-    written,
 )
 from elsinore.quantitative.rules import (
     check_concatenable,
@@ -323,7 +322,7 @@ def described(query: Node, levels: int = MOST_NESTED) -> str:
         case Window(body, window):
             return f"sliding({below(body)}, {window})"
         case MapCollect(sync, key, body, over):
-            return _call("map_collect", sync.name, key, below(body), written(over))
+            return _call("map_collect", sync.name, key, below(body), str(over))
         case _:
             raise TypeError(f"not a query: {query!r}")
 

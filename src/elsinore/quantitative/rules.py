@@ -22,6 +22,7 @@ from elsinore.automata.unambiguous import differing, outside
 from elsinore.errors import QuerySemanticError
 from elsinore.language import render
 from elsinore.model import expression as ex
+from elsinore.quantitative.rate_automaton import automaton
 from elsinore.quantitative.regex import (
     ANY,
     ITEM,
@@ -33,10 +34,8 @@ from elsinore.quantitative.regex import (
     Star,
     Times,
     Union,
-    automaton,
     predicates,
     seq,
-    written,
 )
 
 EMPTY_WORD = "()"  # how the empty sequence is written
@@ -70,8 +69,8 @@ def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
         cuts = ambiguous_concatenation(automata[place], last)
         if cuts is not None:
             leaves = _leaves(rates)
-            before = f"part {place + 1}, {written(rates[place])},"
-            after = " ".join(f"({written(rate)})" for rate in rates[place + 1 :])
+            before = f"part {place + 1}, {rates[place]},"
+            after = " ".join(f"({rate})" for rate in rates[place + 1 :])
             first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
             witness = write_word(cuts.word, leaves)
             raise _broken(
@@ -89,7 +88,7 @@ def check_iterable(expression: str, rate: Regex) -> None:
     if 0 in nfa.accepting:
         raise _broken(
             *("iterate", expression, EMPTY_WORD, ()),
-            f"the rate {written(rate)} contains the empty sequence, and any number of empty parts "
+            f"the rate {rate} contains the empty sequence, and any number of empty parts "
             "fit anywhere. Iterate over what has at least one item.",
         )
     cuts = ambiguous_iteration(nfa)
@@ -99,7 +98,7 @@ def check_iterable(expression: str, rate: Regex) -> None:
         witness = write_word(cuts.word, leaves)
         raise _broken(
             *("iterate", expression, witness, leaves),
-            f"where one part of {written(rate)} ends and the next begins is not always clear: "
+            f"where one part of {rate} ends and the next begins is not always clear: "
             f"'{witness}' is {first_cut} or {second_cut}.",
         )
 
@@ -118,7 +117,7 @@ def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
                 raise _broken(
                     *("either", expression, witness, leaves),
                     f"parts {first + 1} and {second + 1} {match_} '{witness}', so their rates "
-                    f"{written(rates[first])} and {written(rates[second])} {are} disjoint.",
+                    f"{rates[first]} and {rates[second]} {are} disjoint.",
                 )
 
 
@@ -137,7 +136,7 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
             raise _broken(
                 *("combine", expression, witness, leaves),
                 f"part {matching} matches '{witness}' and part {refusing} does not; the rates "
-                f"{written(rates[0])} and {written(rate)} differ.",
+                f"{rates[0]} and {rate} differ.",
             )
 
 
@@ -174,7 +173,7 @@ def check_contained(expression: str, rate: Regex, whole: Regex) -> None:
         raise _broken(
             *("map_collect", expression, witness, leaves),
             f"the query of each key matches '{witness}', at which nothing is collected: its rate "
-            f"{written(rate)} is not contained in {written(whole)}.",
+            f"{rate} is not contained in {whole}.",
         )
 
 
@@ -184,7 +183,7 @@ def never(regex: Regex) -> str | None:
         return None
     dead = [leaf.name for leaf in predicates(regex) if leaf.symbol.is_unsatisfiable()]
     why = f"no item satisfies {' or '.join(dead)}" if dead else "its parts exclude one another"
-    return f"the rate {written(regex)} never matches: {why}"
+    return f"the rate {regex} never matches: {why}"
 
 
 def write_word(word: Iterable[Letter], leaves: Sequence[Predicate]) -> str:
@@ -202,9 +201,9 @@ def _name(letter: Letter, leaves: Sequence[Predicate]) -> str:
         if not any(_within(other, leaf) for other in named):
             named = [other for other in named if not _within(leaf, other)] + [leaf]
     if len(named) == 1:
-        return written(named[0])
+        return str(named[0])
     if named:
-        return f"({' & '.join(map(written, named))})"
+        return f"({' & '.join(map(str, named))})"
     types = [leaf.name for leaf in leaves if leaf != ANY and _is_type(leaf)]
     return f"~({' | '.join(types)})" if types else ANY.name
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 from elsinore.arrow import to_arrow
 from elsinore.automata import Nfa
 from elsinore.quantitative.machine.predicates import Bits
-from elsinore.quantitative.regex import Predicate, automaton, predicates, written
+from elsinore.quantitative.rate_automaton import automaton
+from elsinore.quantitative.regex import Predicate, predicates
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.predicate_bits import bits
 from elsinore.words import count
@@ -46,7 +47,7 @@ def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[s
             if row == 0:
                 expected = f"begins with {_next(nfa, states, leaves)}"
             return (
-                f"The query has no value over these events: its rate {written(rate)} {expected}, "
+                f"The query has no value over these events: its rate {rate} {expected}, "
                 f"but event {row:,} (counted from 0) does not match: {shown}. No later event can "
                 "match either. Filter such events out, or let the rate match them too."
             )
@@ -55,14 +56,14 @@ def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[s
         return None
     return (
         f"The query has no value over these events: they match only the beginning of its rate "
-        f"{written(rate)}, which continues with {_next(nfa, states, leaves)}."
+        f"{rate}, which continues with {_next(nfa, states, leaves)}."
     )
 
 
 def _next(nfa: Nfa, states: Iterable[int], leaves: Sequence[Predicate]) -> str:
     """Return the predicates that the rate expects in some states, in words."""
     symbols = {move.symbol for state in states for move in nfa.outgoing(state)}
-    names = [written(leaf) for leaf in leaves if leaf.symbol in symbols]
+    names = [str(leaf) for leaf in leaves if leaf.symbol in symbols]
     if len(names) > SHOWN:
         names[SHOWN:] = [f"{len(names) - SHOWN} others"]
     return " or ".join(names)
