@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from elsinore.arrow import is_text, present, stored, to_arrow, whole
+from elsinore.arrow import is_text, to_arrow, whole
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
-from elsinore.expressions.columns import evaluate
 from elsinore.model import Schema
 from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
+from elsinore.quantitative.conditions import truth
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated
@@ -129,8 +129,8 @@ class _Leaf:
 
     def bits(self, columns: Mapping[str, pa.Array], rows: int) -> Any:
         """Return the predicate's bit for rows where it is true, else 0."""
-        truth = _truth(self.predicate, columns, rows).astype(self.kind)
-        return truth if self.bit == 1 else truth * self.bit
+        holds = truth(self.predicate.condition, columns, rows).astype(self.kind)
+        return holds if self.bit == 1 else holds * self.bit
 
 
 def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
@@ -162,15 +162,6 @@ def _compares_with_names(condition: ex.Expression) -> bool:
             case _:
                 return False
     return True
-
-
-def _truth(leaf: Predicate, columns: Mapping[str, pa.Array], rows: int) -> Any:
-    verdict = evaluate(leaf.condition, columns)
-    if isinstance(verdict, pa.Scalar):
-        return np.full(rows, bool(verdict.as_py()))
-    verdict = verdict.cast(pa.bool_())
-    truth = stored(verdict)
-    return truth & present(verdict) if verdict.null_count else truth
 
 
 def run_rows(
