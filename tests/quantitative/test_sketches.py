@@ -110,9 +110,9 @@ def test_bytes_that_are_no_sketch_are_refused(data: bytes) -> None:
 def test_nan_and_impossible_errors_are_refused() -> None:
     with pytest.raises(qre.OperationError, match="NaN has no place"):
         qre.approx_quantile_in_window(qre.atom(), 5, 0.5).start().push(float("nan"))
-    with pytest.raises(QuerySemanticError, match="error lies between 0 and 1"):
+    with pytest.raises(QuerySemanticError, match="error is between 0 and 1"):
         qre.sketch(1.5)
-    with pytest.raises(QuerySemanticError, match="between 0 and 1"):
+    with pytest.raises(QuerySemanticError, match="from 0 to 1"):
         qre.sketch_quantile(1.5)
     with pytest.raises(QuerySemanticError, match="at least one value"):
         qre.approx_quantile_in_window(qre.atom(), 0, 0.5)

@@ -1,9 +1,9 @@
-"""What a saved state is recognized by as one of a query: a digest of the query's description.
+"""Fingerprints of queries: a state is loaded for a query with the fingerprint it was saved with.
 
-The description contains the query's combinators with all their parameters: conditions of
+A fingerprint is a digest of the query's combinators with their parameters: conditions of
 predicates, rates, sizes, initial values, and functions. A user's function is identified by its
-name, so it can be corrected and the state still be loaded; a function of this library by its
-parameters as well, such as the factor of `discounted_sum`.
+name, so that a corrected function still loads the state; a function of this library also by its
+parameters, such as the factor of `discounted_sum`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIBRARY = "elsinore.quantitative."
 
 
 def fingerprint(stages: Sequence[Node]) -> str:
-    """Return the digest of a pipeline's nodes, under which states are saved.
+    """Return the digest of a pipeline's nodes, which identifies saved states.
 
     >>> from elsinore.quantitative import atom, iterate, discounted_sum
     >>> half, third = (iterate(atom(), discounted_sum(1 / n)) for n in (2, 3))
@@ -35,13 +35,13 @@ def fingerprint(stages: Sequence[Node]) -> str:
 
 
 class Text(str):
-    """A piece of a description, in contrast to a value that is a text."""
+    """A piece of the description, as opposed to a parameter that is a text."""
 
     __slots__ = ()
 
 
 def _identity(value: Any) -> str:
-    """Return a node of a query, or a parameter, as text with all its parameters."""
+    """Return the description of a node or a parameter."""
     texts: list[str] = []
     pending = [value]
     while pending:  # no recursion: queries may be nested as deep as Python's stack
@@ -54,19 +54,19 @@ def _identity(value: Any) -> str:
 
 
 def _parts(value: Any) -> list[Any]:
-    """Return the description of a value: pieces of text, and values that are described in turn."""
+    """Return the description of a value: pieces of text, and values to be described in turn."""
     match value:
         case Predicate(name, condition, tests):
             names = {key: _identity(test) for key, test in tests}
-            put = partial(_with_names, names)
-            return [Text(f"{name}={render(with_attributes(condition, put))}")]
+            by_name = partial(_by_name, names)
+            return [Text(f"{name}={render(with_attributes(condition, by_name))}")]
         case tuple() | list():
             return _listed("", value)
-        case partial(func=function, args=given, keywords=named):
-            return _listed("partial", [function, given, sorted(named.items())])
+        case partial(func=function, args=arguments, keywords=keywords):
+            return _listed("partial", [function, arguments, sorted(keywords.items())])
     if is_dataclass(value) and not isinstance(value, type):
-        own = [getattr(value, each.name) for each in fields(value) if each.init]
-        return _listed(type(value).__name__, own)
+        parameters = [getattr(value, field.name) for field in fields(value) if field.init]
+        return _listed(type(value).__name__, parameters)
     if callable(value):
         return _function(value)
     text = repr(value)
@@ -74,17 +74,17 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _listed(name: str, values: Sequence[Any]) -> list[Any]:
-    return [Text(f"{name}("), *(each for value in values for each in (value, Text(","))), Text(")")]
+    return [Text(f"{name}("), *(part for value in values for part in (value, Text(","))), Text(")")]
 
 
-def _with_names(names: dict[str, str], read: Attribute) -> Attribute:
-    """Return a test in plain Python under its name, which is the same in other processes."""
+def _by_name(names: dict[str, str], read: Attribute) -> Attribute:
+    """Return the attribute; for a test in plain Python one that is the same in other processes."""
     name = read.name or ""
     return Attribute(ITEM, names.get(name, name))
 
 
 def _function(function: Any) -> list[Any]:
-    """Return a function's name; of this library's the values that it was made with as well."""
+    """Return a function's name, and for a function of this library the values it closes over."""
     cells = getattr(function, "__closure__", None)
     if not cells or not str(function.__module__).startswith(LIBRARY):
         return [Text(name_of(function))]

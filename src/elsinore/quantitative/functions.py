@@ -1,4 +1,4 @@
-"""The functions of values that the library itself gives to combinators."""
+"""Functions of values for combinators: `unit`, `left`, `right` and keys by attribute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from elsinore.quantitative.regex import ITEM
 
 
 def unit(*_: Any) -> None:
-    """Return None, whatever the values are: the value of `match`."""
+    """Return None: the value of `match`."""
 
 
 def left(first: Any, *_: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Quantitative queries as a kind: what planning, drivers and results know of the engine.
+"""Quantitative queries as a kind of query: planning, checking, results and explanations.
 
-Only planning is loaded with this module; the engine comes with the first query of the kind.
+The engine is imported with the first query of the kind.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 
 CHAIN = (
-    "the queries after the first read the whole result of the one before, and a live stream's "
+    "each query after the first reads the whole result of the query before it, and a live stream's "
     "result never ends. Run the first query live, and the others over its rows."
 )
-VALUE = "value"  # what the column of values is called
+VALUE = "value"  # the column of values in results
 
 
 class Quantitative(Kind):
-    """Values that queries of Python compute of a stream."""
+    """Queries written in Python, with one value for each event at which they match."""
 
     name = "quantitative"
 
@@ -48,7 +48,7 @@ class Quantitative(Kind):
         return isinstance(query, PythonQuery)
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
-        """Plan queries of Python: a unit each."""
+        """Plan each query as a unit."""
         del options
         errors: list[QueryError] = []
         units = []
@@ -69,7 +69,7 @@ class Quantitative(Kind):
         return unit_of(runnable, by, name=query.name, number=number, after=after)
 
     def knows_attributes(self, unit: Unit) -> bool:
-        """Return False: what functions read may be known only by the attributes there are."""
+        """Return False: functions may read any attribute of the events."""
         del unit
         return False
 
@@ -80,26 +80,26 @@ class Quantitative(Kind):
         from elsinore.quantitative.target import attributes_of, value_type  # noqa: PLC0415
 
         spec = spec_of(unit)
-        wanted = attributes_of(spec.query)
-        items = tuple(name for name in types if wanted is None or name in wanted)
+        attributes = attributes_of(spec.query)  # None: functions may read all
+        items = tuple(name for name in types if attributes is None or name in attributes)
         parts = spec.conditions.parts
-        kinds = tuple((name, _plain(types[name])) for name in items)
-        value = value_type(spec.query, dict(kinds))
+        item_types = tuple((name, _plain(types[name])) for name in items)
+        value = value_type(spec.query, dict(item_types))
         if declared and value is None:
             raise QuerySemanticError(
-                f"query {unit.names[0]}: the type of its values cannot be told before it runs, and "
-                "Spark asks for it. Let the last function say what it returns, as in "
+                f"query {unit.names[0]}: the type of its values is unknown before it runs, and "
+                "Spark needs it. Declare the return type of the last function, as in "
                 "`def total(...) -> float`, or run with the local engine.",
                 query=unit.names[0],
             )
-        if wanted is None or TYPE in wanted:
+        if attributes is None or TYPE in attributes:
             items = tuple(dict.fromkeys((*items, TYPE)))
-        columns = [Carried(f"{ITEM}{name}", name, Travel.RAW) for name, _ in kinds]
+        columns = [Carried(f"{ITEM}{name}", name, Travel.RAW) for name, _ in item_types]
         columns += [Carried(f"{PART}{n}", part, Travel.RAW) for n, part in enumerate(parts)]
         if spec.shown is not None:
             columns.append(Carried(SHOWN, spec.shown[0], Travel.RAW))
-        made = replace(spec, items=items, types=kinds, value=value)
-        return replace(unit, columns=tuple(columns), spec=made)
+        spec = replace(spec, items=items, types=item_types, value=value)
+        return replace(unit, columns=tuple(columns), spec=spec)
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator."""
@@ -108,13 +108,13 @@ class Quantitative(Kind):
         return QuantitativeOperator(unit, options)
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
-        """Return the operator that `save` made the bytes of."""
+        """Return the operator whose state was saved."""
         from elsinore.quantitative.operator import QuantitativeOperator  # noqa: PLC0415
 
         return QuantitativeOperator.load(unit, blob)
 
     def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
-        """Return the columns of what an operator gives out."""
+        """Return the columns of an operator's output."""
         del types
         return [spec_of(unit).schema]
 
@@ -125,11 +125,11 @@ class Quantitative(Kind):
         groups: Sequence[pa.DataType],
         types: Mapping[str, pa.DataType],
     ) -> ResultForm:
-        """Return the form of the result: attributes of keys, the event's time, the value."""
+        """Return the form of the result: the key's attributes, the event's time, the value."""
         del query, types
         spec = spec_of(unit)
-        kinds = dict(zip(unit.group_by, groups, strict=True))
-        fields = [(name, kinds[name]) for name in spec.by]
+        key_types = dict(zip(unit.group_by, groups, strict=True))
+        fields = [(name, key_types[name]) for name in spec.by]
         times: dict[str, None] = {} if spec.shown is not None else {spec.called: None}
         fields += [(spec.called, spec.time), (VALUE, spec.value or pa.null())]
         return ResultForm(schema=pa.schema(fields), times=times)
@@ -142,7 +142,7 @@ class Quantitative(Kind):
         groups: Sequence[pa.Array],
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
-        """Return the result of what operators gave out."""
+        """Return the result from operators' outputs."""
         from elsinore.quantitative.operator import decoded  # noqa: PLC0415 - the engine
 
         del query, types
@@ -158,21 +158,21 @@ class Quantitative(Kind):
         return pa.table(columns, names=[*spec.by, spec.called, VALUE])
 
     def after(self, unit: Unit) -> Callable[[Any], Any] | None:
-        """Return what runs the rest of a chain over the values of its first query."""
+        """Return a function that runs the other queries of a chain over the first one's values."""
         from elsinore.quantitative.runnable import after  # noqa: PLC0415 - the engine
 
         stages = spec_of(unit).after
         return partial(after, stages=stages) if stages else None
 
     def adds_up(self, unit: Unit) -> bool:
-        """Return False: each value is a row of the result by itself."""
+        """Return False: each value is a row of the result."""
         del unit
         return False
 
     def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
-        """Yield what is wrong with a query for events of a schema: attributes that are not there.
+        """Yield errors of conditions and keys for events of a schema: missing attributes, types.
 
-        What functions read is theirs; conditions and keys are looked at.
+        The attributes that functions read are not checked.
         """
         from elsinore.model.expression import attributes  # noqa: PLC0415
 
@@ -181,13 +181,12 @@ class Quantitative(Kind):
         read = {f.name: "a condition" for part in spec.conditions.parts for f in attributes(part)}
         for name, where in (read | dict.fromkeys(spec.by, "by")).items():
             if name is not None and schema.kind(name) is None:
-                names = [known for known, _ in schema.attributes]
                 yield QuerySemanticError(
-                    f"{where}: the events have no attribute '{name}'.{did_you_mean(name, names)} "
-                    f"Attributes: {', '.join(names)}.",
+                    f"{where}: the events have no attribute '{name}'."
+                    f"{did_you_mean(name, schema.names)} Attributes: {', '.join(schema.names)}.",
                     span=query.places.get("FROM", query.span),
                     query=query.name,
-                    choices=names,
+                    choices=schema.names,
                 )
             elif where == "by" and (reason := no_key(schema.kind(str(name)))) is not None:
                 yield QuerySemanticError(
@@ -195,20 +194,20 @@ class Quantitative(Kind):
                     span=query.places.get("FROM", query.span),
                     query=query.name,
                 )
-        yield from self._mistaken(query, spec.conditions.parts, schema)
+        yield from self._type_errors(query, spec.conditions.parts, schema)
 
-    def _mistaken(
+    def _type_errors(
         self, query: Query, parts: Sequence[Expression], schema: Schema
     ) -> Iterator[QueryError]:
-        """Yield an error for each condition without a type, as a number beside a length of time."""
+        """Yield an error for each condition that compares values of different types."""
         from elsinore.language import render  # noqa: PLC0415
         from elsinore.model.schema import AttributeKind  # noqa: PLC0415
         from elsinore.model.types import mistakes  # noqa: PLC0415
 
-        kinds = dict(schema.attributes)
+        attribute_kinds = dict(schema.attributes)
         for part in parts:
             for mistake in mistakes(
-                part, lambda read: kinds.get(read.name or ""), AttributeKind.BOOLEAN
+                part, lambda read: attribute_kinds.get(read.name or ""), AttributeKind.BOOLEAN
             ):
                 yield QuerySemanticError(
                     f"The condition '{render(part)}': {mistake.message}",
@@ -233,19 +232,19 @@ class Quantitative(Kind):
         return f"{fingerprint(spec.query.stages)} by {', '.join(spec.by)}"
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return the query if it is a chain over the values of all keys."""
+        """Return the query, with the reason, if it is a chain over the values of all keys."""
         return [(0, CHAIN)] if spec_of(unit).after else ()
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return what may be a mistake: rates that never match."""
-        return [(0, text) for text in _whole(unit).warnings]
+        """Return warnings of rates that never match."""
+        return [(0, text) for text in _complete(unit).warnings]
 
     def facts(self, unit: Unit) -> dict[str, Any]:
-        """Return the query's tree of expressions, with rates."""
-        return {"queries": [{"name": unit.names[0], "tree": _whole(unit).explain()}]}
+        """Return the query's expression tree, with rates."""
+        return {"queries": [{"name": unit.names[0], "tree": _complete(unit).explain()}]}
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
-        """Return the same in words."""
+        """Return the expression tree as lines of text."""
         lines = []
         for query in facts["queries"]:
             lines.append(f"  {query['name']}: {self.name}")
@@ -261,9 +260,9 @@ def unit_of(
     number: int = 0,
     after: tuple[Runnable | Keyed, ...] = (),
 ) -> Unit:
-    """Return the unit of a query, or a pipeline, that is run by some attributes.
+    """Return the unit of a query or pipeline with a stream for each value of the attributes `by`.
 
-    Its values are the items of what comes `after`.
+    Its values are the items of the queries `after`.
     """
     from elsinore.quantitative.conditions import Conditions  # noqa: PLC0415 - the engine
     from elsinore.quantitative.machine.predicates import bits_of  # noqa: PLC0415
@@ -283,7 +282,7 @@ def unit_of(
 
 
 def spec_of(unit: Unit) -> Spec:
-    """Return what a unit's operators need to know of their query."""
+    """Return a unit's specification for its operators."""
     from elsinore.quantitative.operator import Spec  # noqa: PLC0415 - the engine
 
     assert isinstance(unit.spec, Spec)
@@ -294,8 +293,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _whole(unit: Unit) -> Runnable | Keyed | Chain:
-    """Return what a text's FROM names, whole."""
+def _complete(unit: Unit) -> Runnable | Keyed | Chain:
+    """Return the query, with its keys and the other queries of a chain, that a unit runs."""
     from elsinore.quantitative.runnable import Chain, Keyed  # noqa: PLC0415 - the engine
 
     spec = spec_of(unit)

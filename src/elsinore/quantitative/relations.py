@@ -1,8 +1,8 @@
 """Relational operations on mappings, for `apply` and `combine`: select, project, join, aggregate.
 
-(StreamQRE, Section 2, "Relational types and operations": a mapping is a relation with a key.) They
-take what `map_collect` and `counts` give, return new mappings with keys in the same order, and are
-compiled where their functions can be.
+(StreamQRE, Section 2, "Relational types and operations": a mapping is a relation with a key.) Their
+arguments are values of `map_collect` and `counts`. They return new mappings with keys in the same
+order, and are compiled if their functions can be.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Select:
 
     @property
     def __name__(self) -> str:
-        """What the operation is called."""
+        """The operation's name in explanations."""
         return f"select({name_of(self.test)})"
 
     def __call__(self, relation: Relation) -> dict[Any, Any]:
@@ -42,7 +42,7 @@ class Project:
 
     @property
     def __name__(self) -> str:
-        """What the operation is called."""
+        """The operation's name in explanations."""
         return f"project({name_of(self.function)})"
 
     def __call__(self, relation: Relation) -> dict[Any, Any]:
@@ -58,7 +58,7 @@ class Join:
 
     @property
     def __name__(self) -> str:
-        """What the operation is called."""
+        """The operation's name in explanations."""
         return f"join({name_of(self.function)})"
 
     def __call__(self, left: Relation, right: Relation) -> dict[Any, Any]:
@@ -76,7 +76,7 @@ class Aggregate:
 
     @property
     def __name__(self) -> str:
-        """What the operation is called."""
+        """The operation's name in explanations."""
         return f"aggregate({self.fold})"
 
     def __call__(self, relation: Relation) -> Any:
@@ -106,7 +106,7 @@ def project(function: Callable[[Any, Any], Any]) -> Project:
 def join(function: Callable[[Any, Any], Any]) -> Join:
     """Return an operation on two mappings: `function(left, right)` for each common key.
 
-    Its place is in `combine`, whose parts match the same items.
+    Use it in `combine`, whose parts match the same items.
     """
     return Join(_function(function, "join"))
 

@@ -1,7 +1,7 @@
-"""The type rules of queries: each holds, or is broken by a shortest sequence of items.
+"""The type rules of queries, with a shortest sequence of items as a witness of a violation.
 
 (StreamQRE, Figure 1 and Observation 2; Remark 3 for witnesses.) All are decided in polynomial time
-on symbolic automata of the rates, which are unambiguous because the rules held below.
+on symbolic automata of the rates, which are unambiguous because the parts follow the rules.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ EMPTY_WORD = "()"  # how the empty sequence is written
 class RateError(QuerySemanticError):
     """A query whose rates break a type rule.
 
-    `rule` says which, `expression` is the sub-expression as text, and `witness` a shortest sequence
-    of items that shows it, written with the names of the query's predicates.
+    `rule` is the combinator of the rule, `expression` the sub-expression as text, and `witness` a
+    shortest sequence of items that breaks the rule, by the names of the query's predicates.
     """
 
     def __init__(self, message: str, *, rule: str, expression: str, witness: str) -> None:
@@ -53,16 +53,16 @@ class RateError(QuerySemanticError):
         self.rule, self.expression, self.witness = rule, expression, witness
 
 
-def _broken(
+def _error(
     rule: str, expression: str, witness: str, leaves: Sequence[Predicate], text: str
 ) -> RateError:
-    """Return the error of a rule, with the predicates that are not known exactly."""
+    """Return the error, with the predicates that were compared by approximation."""
     message = f"{expression}: {text}{_reason(leaves)}"
     return RateError(message, rule=rule, expression=expression, witness=witness)
 
 
 def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
-    """Raise RateError unless a sequence falls into parts of the rates in one way only."""
+    """Raise RateError unless a sequence can be cut into parts of the rates in one way only."""
     automata = [automaton(rate) for rate in rates]
     last = automata[-1]
     for place in range(len(rates) - 2, -1, -1):
@@ -73,7 +73,7 @@ def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
             after = " ".join(f"({rate})" for rate in rates[place + 1 :])
             first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
             witness = write_word(cuts.word, leaves)
-            raise _broken(
+            raise _error(
                 *("split", expression, witness, leaves),
                 f"where {before} ends and {after} begins is not always clear: '{witness}' is "
                 f"{first_cut} or {second_cut}.",
@@ -83,20 +83,20 @@ def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
 
 
 def check_iterable(expression: str, rate: Regex) -> None:
-    """Raise RateError unless a sequence falls into parts of the rate in one way only."""
+    """Raise RateError unless a sequence can be cut into parts of the rate in one way only."""
     nfa = automaton(rate)
     if 0 in nfa.accepting:
-        raise _broken(
+        raise _error(
             *("iterate", expression, EMPTY_WORD, ()),
-            f"the rate {rate} contains the empty sequence, and any number of empty parts "
-            "fit anywhere. Iterate over what has at least one item.",
+            f"the rate {rate} contains the empty sequence, so that a sequence has any number of "
+            "parts. Iterate a query that matches at least one item.",
         )
     cuts = ambiguous_iteration(nfa)
     if cuts is not None:
         leaves = _leaves([rate])
         first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
         witness = write_word(cuts.word, leaves)
-        raise _broken(
+        raise _error(
             *("iterate", expression, witness, leaves),
             f"where one part of {rate} ends and the next begins is not always clear: "
             f"'{witness}' is {first_cut} or {second_cut}.",
@@ -104,7 +104,7 @@ def check_iterable(expression: str, rate: Regex) -> None:
 
 
 def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
-    """Raise RateError where two of the rates share a sequence."""
+    """Raise RateError if two of the rates have a sequence in common."""
     automata = [automaton(rate) for rate in rates]
     for second, right in enumerate(automata):
         for first, left in enumerate(automata[:second]):
@@ -114,7 +114,7 @@ def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
                 witness, reason = write_word(word, leaves), _reason(leaves)
                 match_ = "may both match" if reason else "both match"
                 are = "may not be" if reason else "are not"
-                raise _broken(
+                raise _error(
                     *("either", expression, witness, leaves),
                     f"parts {first + 1} and {second + 1} {match_} '{witness}', so their rates "
                     f"{rates[first]} and {rates[second]} {are} disjoint.",
@@ -122,7 +122,7 @@ def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
 
 
 def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
-    """Raise RateError unless all rates are the same set of sequences."""
+    """Raise RateError unless all rates denote the same set of sequences."""
     first = automaton(rates[0])
     for place, rate in enumerate(rates[1:], start=2):
         if rate == rates[0]:
@@ -133,7 +133,7 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
             leaves = _leaves(rates)
             witness = write_word(word, leaves)
             matching, refusing = (1, place) if first.accepts(word) else (place, 1)
-            raise _broken(
+            raise _error(
                 *("combine", expression, witness, leaves),
                 f"part {matching} matches '{witness}' and part {refusing} does not; the rates "
                 f"{rates[0]} and {rate} differ.",
@@ -170,7 +170,7 @@ def check_contained(expression: str, rate: Regex, whole: Regex) -> None:
     if word is not None:
         leaves = _leaves([rate, whole])
         witness = write_word(word, leaves)
-        raise _broken(
+        raise _error(
             *("map_collect", expression, witness, leaves),
             f"the query of each key matches '{witness}', at which nothing is collected: its rate "
             f"{rate} is not contained in {whole}.",
@@ -178,7 +178,7 @@ def check_contained(expression: str, rate: Regex, whole: Regex) -> None:
 
 
 def never(regex: Regex) -> str | None:
-    """Return why no sequence has a rate, None where some do."""
+    """Return the reason why no sequence matches a rate, None if some do."""
     if automaton(regex).accepting:
         return None
     dead = [leaf.name for leaf in predicates(regex) if leaf.symbol.is_unsatisfiable()]
@@ -187,9 +187,9 @@ def never(regex: Regex) -> str | None:
 
 
 def write_word(word: Iterable[Letter], leaves: Sequence[Predicate]) -> str:
-    """Write a word with the names of the predicates that hold of each item.
+    """Return a word as text: for each item the names of the predicates that it satisfies.
 
-    Those that follow from another one that is named are left out.
+    Predicates that follow from another named one are left out.
     """
     return " ".join(_name(letter, leaves) for letter in word) or EMPTY_WORD
 
@@ -209,7 +209,7 @@ def _name(letter: Letter, leaves: Sequence[Predicate]) -> str:
 
 
 def _within(leaf: Predicate, wider: Predicate) -> bool:
-    """Return whether every item that one predicate holds for satisfies the other."""
+    """Return whether every item that satisfies one predicate satisfies the other."""
     unless = ex.Binary(ex.Operator.OR, ex.Not(wider.condition), ex.IsNull(wider.condition))
     return contradictory([leaf.condition, unless])
 
@@ -230,7 +230,7 @@ def _leaves(rates: Iterable[Regex]) -> tuple[Predicate, ...]:
 
 
 def _reason(leaves: Iterable[Predicate]) -> str:
-    """Say which predicates are not known exactly, for they may be why the rule seems broken."""
+    """Return sentences on predicates that are not known exactly: the rule may be kept in fact."""
     opaque = [leaf.name for leaf in leaves if leaf.tests]
     unknown = {render(part) for leaf in leaves for part in unmodelled(leaf.condition)}
     computed = {

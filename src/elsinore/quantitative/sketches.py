@@ -1,9 +1,10 @@
 """Quantiles by mergeable sketches: KLL of Apache DataSketches, also over sliding windows.
 
-A sketch tells a value whose rank is off by a share `error` of the values at most, with 99 %
-probability, in space that depends on the error alone (Karnin, Lang and Liberty, Optimal Quantile
-Approximation in Streams, FOCS 2016). Sketches of parts are joined to one of the whole with the same
-error. They draw at random: two runs may tell different values, each within the error.
+A sketch returns a value whose rank differs from the exact one by at most a share `error` of the
+values, with 99 % probability, in space that depends on the error alone (Karnin, Lang and Liberty,
+Optimal Quantile Approximation in Streams, FOCS 2016). Merging sketches of parts gives a sketch of
+the whole with the same error. Sketches are randomized: two runs may return different values, each
+within the error.
 """
 
 from __future__ import annotations
@@ -19,21 +20,22 @@ from elsinore.errors import InputError, QuerySemanticError, SetupError
 from elsinore.quantitative.folds import Fold, is_comparable
 from elsinore.quantitative.windows import State, check_size
 
-CHUNK = 256  # values that wait until they are put into the sketch together
+CHUNK = 256  # values that are added to a sketch of the library together
 LEAST_K, MOST_K = 8, 65535  # of the library
 
 
 class Sketch:
-    """A sketch as a value: `add` and `joined` return new ones and change nothing.
+    """An immutable sketch: `add` and `merged` return new ones.
 
-    Values wait in a list that only ever grows at its end, beyond what older sketches read of it.
+    Values are collected in a buffer before they are added to a sketch of the library. Several
+    sketches share a buffer, which only grows at its end; each reads its first `count` values.
     """
 
-    __slots__ = ("_base", "_count", "_waiting")
+    __slots__ = ("_base", "_buffer", "_count")
 
-    def __init__(self, base: Any, waiting: list[float], count: int) -> None:
-        self._base = base  # never changed
-        self._waiting, self._count = waiting, count
+    def __init__(self, base: Any, buffer: list[float], count: int) -> None:
+        self._base = base  # immutable by convention
+        self._buffer, self._count = buffer, count
 
     @classmethod
     def empty(cls, error: float) -> Sketch:
@@ -44,11 +46,11 @@ class Sketch:
         return int(self._base.n) + self._count
 
     def __bytes__(self) -> bytes:
-        return bytes(self._whole().serialize())
+        return bytes(self._copy().serialize())
 
     def parts(self) -> tuple[bytes, list[float]]:
-        """Return what `sketch_of` makes the sketch of again."""
-        return bytes(self._base.serialize()), self._waiting[: self._count]
+        """Return the arguments of `sketch_of` for an equal sketch."""
+        return bytes(self._base.serialize()), self._buffer[: self._count]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return sketch_of, self.parts()
@@ -60,35 +62,35 @@ class Sketch:
         """Return the sketch with one more value. Raises ValueError for NaN, which has no rank."""
         number = float(value)
         is_comparable(number)
-        waiting = self._waiting
-        if len(waiting) != self._count:  # a newer sketch has grown it
-            waiting = waiting[: self._count]
-        waiting.append(number)
-        grown = Sketch(self._base, waiting, self._count + 1)
-        return grown if grown._count < CHUNK else Sketch(grown._whole(), [], 0)
+        buffer = self._buffer
+        if len(buffer) != self._count:  # another sketch has appended to it
+            buffer = buffer[: self._count]
+        buffer.append(number)
+        longer = Sketch(self._base, buffer, self._count + 1)
+        return longer if longer._count < CHUNK else Sketch(longer._copy(), [], 0)
 
-    def joined(self, *others: Sketch) -> Sketch:
-        """Return the sketch of the values of all."""
-        whole = self._whole()
+    def merged(self, *others: Sketch) -> Sketch:
+        """Return the sketch of the values of all sketches."""
+        copy = self._copy()
         for sketch in others:
-            whole.merge(sketch._whole())
-        return Sketch(whole, [], 0)
+            copy.merge(sketch._copy())
+        return Sketch(copy, [], 0)
 
     def quantile(self, fraction: float) -> float | None:
-        """Return a value at about this rank, None where there are no values."""
-        return float(self._whole().get_quantile(fraction)) if len(self) else None
+        """Return a value at about this rank, None if there are no values."""
+        return float(self._copy().get_quantile(fraction)) if len(self) else None
 
-    def _whole(self) -> Any:
-        """Return a sketch of the library with the values that wait, that may be changed."""
-        whole = type(self._base).deserialize(self._base.serialize())
+    def _copy(self) -> Any:
+        """Return a new sketch of the library with all values."""
+        copy = type(self._base).deserialize(self._base.serialize())
         if self._count:
-            whole.update(np.array(self._waiting[: self._count]))
-        return whole
+            copy.update(np.array(self._buffer[: self._count]))
+        return copy
 
 
-def sketch_of(data: bytes, waiting: Iterable[float] = ()) -> Sketch:
-    """Return the sketch that was made bytes. Raises InputError where it was none."""
-    values = list(waiting)
+def sketch_of(data: bytes, buffer: Iterable[float] = ()) -> Sketch:
+    """Return the sketch with these bytes. Raises InputError for other bytes."""
+    values = list(buffer)
     try:
         return Sketch(_library().kll_doubles_sketch.deserialize(data), values, len(values))
     except (RuntimeError, ValueError, IndexError, TypeError) as error:
@@ -96,9 +98,9 @@ def sketch_of(data: bytes, waiting: Iterable[float] = ()) -> Sketch:
 
 
 def sketch(error: float = 0.01) -> Fold:
-    """Return the sketch of the values, as bytes: small, and joined by `sketched_quantile`.
+    """Return the fold of values to the bytes of a sketch, for `sketched_quantile`.
 
-    On Spark each key's or partition's stream gives its own, and these are joined afterwards.
+    On Spark each key's or partition's stream has its own sketch; these are merged afterwards.
     """
     start = Sketch.empty(_checked(error))
     return Fold(
@@ -106,14 +108,14 @@ def sketch(error: float = 0.01) -> Fold:
         init=start,
         step=lambda summary, value: summary.add(value),
         finish=bytes,
-        combine=lambda left, right: left.joined(right),
+        combine=lambda left, right: left.merged(right),
     )
 
 
 def sketched_quantile(sketches: Iterable[bytes], fraction: float) -> float | None:
-    """Return the quantile of all values of some sketches, None where there are none.
+    """Return the quantile of all values of some sketches, None if there are no values.
 
-    Raises InputError for bytes that are no sketch.
+    Raises InputError for bytes that are not a sketch.
 
     >>> from elsinore.quantitative.sketches import sketch, sketched_quantile
     >>> fold, parts = sketch(0.01), []
@@ -126,19 +128,19 @@ def sketched_quantile(sketches: Iterable[bytes], fraction: float) -> float | Non
     True
     """
     _check_fraction(fraction)
-    joined = [sketch_of(data) for data in sketches]
-    return joined[0].joined(*joined[1:]).quantile(fraction) if joined else None
+    parts = [sketch_of(data) for data in sketches]
+    return parts[0].merged(*parts[1:]).quantile(fraction) if parts else None
 
 
 def sketch_quantile(fraction: float, error: float = 0.01) -> Fold:
-    """Return the quantile of all values so far: a rank off by a share `error` of them at most."""
+    """Return the fold of values to their quantile, with a rank within a share `error` of them."""
     _check_fraction(fraction)
     return Fold(
         name=f"sketch_quantile({fraction}, {error})",
         init=Sketch.empty(_checked(error)),
         step=lambda summary, value: summary.add(value),
         finish=lambda summary: summary.quantile(fraction),
-        combine=lambda left, right: left.joined(right),
+        combine=lambda left, right: left.merged(right),
     )
 
 
@@ -146,9 +148,9 @@ def sketch_quantile(fraction: float, error: float = 0.01) -> Fold:
 class SketchedWindow:
     """A quantile of the last `size` values, by sketches of panes.
 
-    Half of the error is the sketches', half is that of the oldest pane: it is dropped once all its
-    values have left the window, so the values told of are at most a pane too many. A state is a
-    tuple: the panes' sketches, the sketch of them all, and that of the pane which is being filled.
+    Half of the error is that of sketches, half that of the oldest pane: it is dropped once all its
+    values have left the window, so that up to one pane of older values is included. A state is a
+    tuple: the sketches of complete panes, their merged sketch, and the sketch of the current pane.
     """
 
     size: int
@@ -162,12 +164,12 @@ class SketchedWindow:
 
     @property
     def pane(self) -> int:
-        """How many values a pane has: at most half the error's share of the window."""
+        """The number of values of a pane: at most half the error's share of the window."""
         return max(1, int(self.size * self.error / 2))
 
     @property
     def how(self) -> str:
-        """How the window is kept up, in words."""
+        """The algorithm, for explanations."""
         return f"sketches of {self.pane} values each"
 
     @property
@@ -177,7 +179,7 @@ class SketchedWindow:
 
     @property
     def empty(self) -> State:
-        """The state of a window that nothing was pushed to."""
+        """The state of a window without values."""
         start = Sketch.empty(self.error / 2)
         return ((), start, start)
 
@@ -192,23 +194,19 @@ class SketchedWindow:
         return self._value
 
     def _push(self, state: State, value: float) -> State:
-        panes, joined, filling = state
-        filling = filling.add(value)
-        stays = len(panes)
-        newer = len(panes) * self.pane + len(filling) - self.pane
-        if panes and newer >= self.size:
-            stays -= 1
-        if len(filling) == self.pane:
-            panes, filling = (*panes, filling), Sketch.empty(self.error / 2)
-            stays += 1
-        elif stays == len(panes):
-            return panes, joined, filling
-        panes = panes[len(panes) - stays :]
-        return panes, Sketch.empty(self.error / 2).joined(*panes), filling
+        panes, merged, current = state
+        before, current = panes, current.add(value)
+        if panes and (len(panes) - 1) * self.pane + len(current) >= self.size:
+            panes = panes[1:]
+        if len(current) == self.pane:
+            panes, current = (*panes, current), Sketch.empty(self.error / 2)
+        if panes is not before:
+            merged = Sketch.empty(self.error / 2).merged(*panes)
+        return panes, merged, current
 
     def _value(self, state: State) -> float | None:
-        _, joined, filling = state
-        return joined.joined(filling).quantile(self.fraction)  # type: ignore[no-any-return]
+        _, merged, current = state
+        return merged.merged(current).quantile(self.fraction)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return f"{self.size}, sketch_quantile({self.fraction}, {self.error})"
@@ -233,7 +231,7 @@ def _library() -> Any:
         import datasketches  # noqa: PLC0415
     except ImportError as error:
         raise SetupError(
-            "Sketches are those of datasketches, which is not installed. Install it with: "
+            "Sketches need datasketches, which is not installed. Install it with: "
             "pip install 'elsinore[sketches]'"
         ) from error
     return datasketches
@@ -241,10 +239,10 @@ def _library() -> Any:
 
 def _checked(error: float) -> float:
     if not 0 < error < 1:
-        raise QuerySemanticError(f"The error lies between 0 and 1, not at {error}.")
+        raise QuerySemanticError(f"An error is between 0 and 1, not {error}.")
     return error
 
 
 def _check_fraction(fraction: float) -> None:
     if not 0 <= fraction <= 1:
-        raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")
+        raise QuerySemanticError(f"The fraction of a quantile is from 0 to 1, not {fraction}.")
