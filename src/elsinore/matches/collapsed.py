@@ -26,10 +26,10 @@ import numpy as np
 from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch, Shorts
 from elsinore.matches.dependence import known_conditions, needs_paths
 from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, MOMENT, WINDOW
-from elsinore.matches.engine.pattern import PatternSearch, due_windows, values_alone
-from elsinore.matches.engine.sets import fill_registers
-from elsinore.matches.engine.tables import Values
-from elsinore.matches.engine.windows import WINDOW_COLUMNS
+from elsinore.matches.engine.pattern import PatternSearch
+from elsinore.matches.engine.sets import all_sets, fill_registers
+from elsinore.matches.engine.tables import Values, values_alone
+from elsinore.matches.engine.windows import WINDOW_COLUMNS, due_windows
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, LISTED, QuerySearch, are_apart
 from elsinore.matches.registers import RegisterKind, register_places
@@ -88,7 +88,6 @@ class CollapsedSearch:
         self, rows: Ints, fits: Bools, operands: Operands, values: Values, keys: Keys
     ) -> Iterator[MatchBatch]:
         """Yield rows whose sets are the events on paths, one for each variable they begin with."""
-        list_sets = self.pattern.list_sets
         begins: dict[str, list[int]] = {}
         for edge in self.template.edges:
             if edge.source == START:
@@ -96,10 +95,13 @@ class CollapsedSearch:
                 begins.setdefault(name, []).append(edge.target)
         for states in begins.values():
             begun = rows[fits[states[0]][rows[:, BEGINS]]]
-            listed = [
-                list_sets(values, keys, begun, known_conditions(self.template, state), state)
-                for state in states
-            ]
+            listed = []
+            for state in states:
+                known = known_conditions(self.template, state)
+                self.pattern.search.begin_at(values, keys, *self.template.window)
+                listed.append(
+                    all_sets(self.pattern.program, self.pattern.search, begun, known, state)
+                )
             triples = np.concatenate(listed)
             of_rows, events, of_states = triples.T
             kept, numbers = np.unique(of_rows, return_inverse=True)

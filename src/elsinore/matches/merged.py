@@ -16,8 +16,8 @@ import numpy as np
 
 from elsinore.matches.arrays import NO_WINDOW, Ints
 from elsinore.matches.engine import backwards as bw
+from elsinore.matches.engine.compiler import compares_neighbours, known_row
 from elsinore.matches.engine.pattern import PatternSearch
-from elsinore.matches.engine.program import compares_neighbours, known_row
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate

@@ -33,9 +33,9 @@ from elsinore.matches.engine.pattern import (
     TooLongError,
     TooManyError,
     Work,
-    due_windows,
 )
 from elsinore.matches.engine.tables import Search
+from elsinore.matches.engine.windows import due_windows
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.selection import unsuppressed

@@ -18,10 +18,10 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Bools, Ints, Keys, MatchBatch, Shorts
 from elsinore.matches.classes import EventClasses
 from elsinore.matches.columns import EventColumns, ResultColumns
-from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.backwards import go_back
 from elsinore.matches.engine.codes import CLASS
 from elsinore.matches.engine.pattern import AggregateFailure, PatternSearch
+from elsinore.matches.engine.tables import values_alone
 from elsinore.matches.merged import MergedQuery, Program, is_mergeable, merge
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, QuerySearch, WindowSearch, are_apart, longest
@@ -188,7 +188,6 @@ def _together(spec: MatchUnit, searches: Sequence[Search]) -> list[Together]:
 
 MOST_QUERIES = 64  # answered in one pass
 ROWS = 1 << 17  # read at a time
-NO_ROWS: Ints = np.zeros((0, 0), np.int64)
 _ZERO = np.int64(0)
 _NO_PATHS: Shorts = np.zeros((0, 2), dtype=np.int32)
 
@@ -263,8 +262,7 @@ class _Pass:
 
     def __init__(self, program: Program, operands: Operands, keys: Keys) -> None:
         self._merged, self._widths = program.merged, program.widths
-        columns = operands.doubles, operands.wholes, NO_ROWS, NO_ROWS, NO_ROWS
-        self._values = tb.Values(*map(np.ascontiguousarray, columns))
+        self._values = values_alone(operands.doubles, operands.wholes)
         self._merged.keys = keys
 
     def slots(self) -> tuple[Any, Ints]:

@@ -25,8 +25,8 @@ def counting(function):
     return counted
 
 
-graph.node_at = counting(graph.node_at)
-search.node_at = counting(search.node_at)
+graph.next_follower = counting(graph.next_follower)
+search.next_follower = counting(search.next_follower)
 filters.value_of = counting(filters.value_of)
 events = [{"time": n, "type": "ABC"[n % 3], "k": n // 6, "v": n % 7} for n in range(600)]
 (table,) = el.Workload.parse(sys.argv[1]).run(events).values()

@@ -8,6 +8,7 @@ TIME, CLASS, MOMENT = range(3)  # the first rows of the integers of events
 BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Search.match_rows`
 BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)  # columns of rows in collapsed form (`due`)
 LISTED_FIRST, LISTED_LAST, LISTED_COUNT, LISTED_EVENTS = range(4)  # rows of `Values.listed`
+GRAPH_CURSOR = 0  # the cursor that is no frame's; that of frame n is n + 1
 
 
 class Strategy(IntEnum):

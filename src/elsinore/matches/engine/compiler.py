@@ -1,16 +1,33 @@
-"""The compiler of conditions of matches, which also read registers."""
+"""The compilation of conditions, and of the effects of events on registers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from elsinore.automata.positions import FREE
+from elsinore.matches.aggregates import FORMULAS, UserAggregate
 from elsinore.matches.conditions import Condition
+from elsinore.matches.engine import codes
 from elsinore.matches.operands import Layout
 from elsinore.matches.registers import Register, RegisterKind, Slot, register_places, slot_of
+from elsinore.matches.template import START, MatchTemplate
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute
 from elsinore.model.schema import AttributeKind
 from elsinore.operators.conditions.code import Code, Moment
+from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison
 from elsinore.operators.conditions.compiler import Compiler
 from elsinore.operators.conditions.orders import KINDS, Order
+
+if TYPE_CHECKING:
+    from elsinore.matches.stepping import Stepper
+
+SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
+COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
+
+Range = tuple[int, int]
+Update = tuple[int, int, int, int, int, int]  # the fields of `tables.UPDATE`
 
 
 class MatchCompiler(Compiler):
@@ -94,3 +111,168 @@ class MatchCompiler(Compiler):
         if slot.moment in {Moment.CURRENT, Moment.PREVIOUS}:
             return 0
         return self._places[slot.register]
+
+
+class Lists:
+    """Lists put one behind the other."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def put(self, values: Iterable[Any]) -> Range:
+        """Append values; return their range."""
+        begin = len(self.values)
+        self.values.extend(values)
+        return begin, len(self.values)
+
+
+class Aggregates:
+    """The aggregates in Python: their rows of `tables.AGGREGATE`, and their steppers."""
+
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        self.rows: list[tuple[int, ...]] = []
+        self.arguments = Lists()
+        self.steppers: tuple[Stepper, ...] = ()
+        self.numbers: dict[Register, int] = {}
+        # registers that take over states from one another have one stepper, which keeps the states
+        by_arguments: dict[tuple[UserAggregate, tuple[str, ...]], tuple[Stepper, list[int]]] = {}
+        for register in template.registers:
+            if register.aggregate is None:
+                continue
+            from elsinore.matches.stepping import stepper_over  # noqa: PLC0415 - few queries need it
+
+            read = register.aggregate, register.arguments
+            if read not in by_arguments:
+                by_arguments[read] = stepper_over(*read, layout)
+            made, rows = by_arguments[read]
+            self.steppers += (made,)
+            self.numbers[register] = len(self.rows)
+            arguments = self.arguments.put(rows)
+            width = 1 + register.aggregate.width
+            name = register.aggregate.name
+            formula = codes.Formula[name] if name in FORMULAS else codes.Formula.CALL
+            row = made.address, made.python_address, *arguments, width, int(formula)
+            self.rows.append(row)
+
+
+def initial_numbers(
+    template: MatchTemplate, places: Sequence[int], aggregates: Aggregates
+) -> list[tuple[float, int]]:
+    """Return what registers of numbers are before the first event, unless 0: sums are null."""
+    nothing = float("nan")
+    initials = []
+    for place, register in zip(places, template.registers, strict=True):
+        if register.kind in SUMS:
+            initials.append((nothing, place))
+        elif register.aggregate is not None:
+            state = aggregates.steppers[aggregates.numbers[register]].initial
+            values = enumerate((register.aggregate.empty, *state))
+            initials += [(value, place + at) for at, value in values]
+    return initials
+
+
+class Updates:
+    """What events do to registers, by the state that they are in."""
+
+    def __init__(
+        self,
+        template: MatchTemplate,
+        layout: Layout,
+        known: dict[int, int],
+        aggregates: Aggregates,
+    ) -> None:
+        self.values: list[Update] = []
+        self._template = template
+        self._layout = layout
+        self._known = known
+        self._aggregates = aggregates
+        self._places = register_places(template.registers)
+
+    def put(self, state: int) -> Range:
+        """Append the updates of a state; return their range."""
+        begin = len(self.values)
+        template = self._template
+        every = {state.variable for state in template.states}
+        begins = {edge.target for edge in template.edges if edge.source == START}
+        for number, register in enumerate(template.registers):
+            if template.states[state].variable not in register.variables:
+                continue
+            if number in self._known:  # nothing reads it before the match is complete
+                continue
+            is_upper = register.kind is RegisterKind.SUM_HIGH
+            if is_upper and not self._layout.has_halves(register.attribute or ""):
+                continue  # it stays null: the other half has the whole sum
+            is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
+            if is_first and state not in begins:  # the match's first event has been bound
+                continue
+            self.values.append(self._update(number, register))
+        return begin, len(self.values)
+
+    def _update(self, number: int, register: Register) -> Update:
+        is_whole, column = False, -1
+        attribute = register.attribute or ""
+        if register.kind in COMPARED:
+            is_whole, column = self._layout.comparable(attribute)
+        elif register.kind in SUMS:
+            column = self._layout.half(attribute, is_high=register.kind is RegisterKind.SUM_HIGH)
+        elif register.aggregate is not None:
+            column = self._aggregates.numbers[register]
+        kind = RegisterKind.SUM if register.kind in SUMS else register.kind
+        if register.nearest > 1:
+            kind = RegisterKind.LAG if kind.holds_event else RegisterKind.MOVED
+        source, width = self._source(number, register)
+        return int(kind), self._places[number], column, int(is_whole), source, width
+
+    def _source(self, number: int, register: Register) -> tuple[int, int]:
+        """Return the place of the register that one takes over from, and how many values.
+
+        One that aggregates the latest event alone begins anew: its source is its own place.
+        """
+        if register.neighbour is None:
+            source = self._places[number]
+        else:
+            source = self._places[self._template.registers.index(register.neighbour)]
+        if register.kind is RegisterKind.NTH or not register.position:
+            return source, 0
+        return source, 1 if register.aggregate is None else 1 + register.aggregate.width
+
+
+def known_rows(template: MatchTemplate, comparisons: Sequence[Comparison | None]) -> dict[int, int]:
+    """Return the registers, by number, that need no update: see `Compiled.known`."""
+    if not compares_neighbours(template, comparisons):
+        return {}
+    rows = {n: known_row(template, register) for n, register in enumerate(template.registers)}
+    return {number: row for number, row in rows.items() if row is not None}
+
+
+def known_row(template: MatchTemplate, register: Register) -> int | None:
+    """Return which row of a match a register always holds: 0 its first, 1 its last; else None.
+
+    That is when the match is complete: before it, a register of the last row may hold others.
+    """
+    bound = {n for n, s in enumerate(template.states) if s.variable in register.variables}
+    begins = {edge.target for edge in template.edges if edge.source == START}
+    later = {edge.target for edge in template.edges if edge.source != START}
+    if register.kind is RegisterKind.LATEST and bound >= {end.state for end in template.ends}:
+        return 1
+    if register.kind is RegisterKind.FIRST or not bound & later:  # of one event the first and last
+        is_one = register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}
+        return 0 if is_one and bound >= begins else None
+    return None
+
+
+def compares_neighbours(template: MatchTemplate, comparisons: Sequence[Comparison | None]) -> bool:
+    """Return whether only comparisons of neighbouring events decide how a match continues."""
+    checks = [comparisons[check] for edge in template.edges for check in edge.checks]
+    return (
+        not (template.duplicates or template.final or template.negatives)
+        and template.uncertain is None
+        and not template.query.collapsed
+        and all(
+            register.aggregate is None and not register.position for register in template.registers
+        )
+        and all(not edge.late and edge.ways == FREE for edge in template.edges)
+        and all(end.ways == FREE for end in template.ends)
+        and all(not edge.checks for edge in template.edges if edge.source == START)
+        and all(check is not None and check.register == NEIGHBOUR for check in checks)
+    )

@@ -2,8 +2,8 @@
 
 They are the nodes of the edge's target state, linked from one to the next; or, if the edge has an
 equality, those in the bucket of an earlier event's value (`elsinore.matches.engine.lookups`). A
-*place* is a node of the former or a place in the sorted rows of the latter; -1 is the end. The
-*reference* is the row whose bucket it is; -1: none.
+*cursor* goes through them. Its *place* is the next node of the former, or the next place in the
+sorted rows of the latter; -1 is the end. Its *reference* is the row whose bucket it is; -1: none.
 """
 
 from __future__ import annotations
@@ -16,89 +16,95 @@ from elsinore.matches.engine.tables import Program, Search
 
 
 @cython.nogil
-def reference_of(
+def follow(
     program: Program,
     search: Search,
+    cursor: cython.int,
+    node: cython.int,
     edge: cython.int,
-    previous: cython.longlong,
-    before: cython.longlong,
-) -> cython.longlong:
-    """Return the row whose bucket has all that may follow row `previous` by an edge, or -1.
+    step: cython.int,
+) -> cython.void:
+    """Set a cursor before the first event that may follow a node by an edge.
 
-    `before` is a row of the registers; -1 while the graph is built, and there are none.
+    `step` is the row of the registers of the match that ends with the node; -1 while the graph is
+    built, and there are none.
     """
-    bucket: cython.int = program.edges[edge].bucket
-    if bucket < 0:
-        return -1
-    register: cython.int = program.buckets[bucket].register
-    if register < 0:
-        return previous
-    if before < 0:
-        return -1
-    return search.held[before, register]
+    links: cython.int = search.nodes[node].link - program.states[search.nodes[node].state].edges
+    row: cython.longlong = search.events[search.nodes[node].event].row
+    search.cursors[cursor].row = row
+    search.cursors[cursor].edge = edge
+    search.cursors[cursor].step = step
+    search.cursors[cursor].place = search.links[links + edge]
+    search.cursors[cursor].reference = -1
+    if program.edges[edge].bucket >= 0:
+        find_bucket(program, search, cursor)
 
 
 @cython.nogil
-def first_place(
-    program: Program,
-    search: Search,
-    edge: cython.int,
-    previous: cython.longlong,
-    reference: cython.longlong,
-    linked: cython.int,
-) -> cython.longlong:
-    """Return the first place of an edge's candidates after row `previous`.
-
-    `linked` is the first node of the target state; it is taken if there is no reference.
-    """
+def find_bucket(program: Program, search: Search, cursor: cython.int) -> cython.void:
+    """Set a cursor to its place in the bucket of its edge, if the reference is known."""
+    step: cython.int = search.cursors[cursor].step
+    bucket: cython.int = program.edges[search.cursors[cursor].edge].bucket
+    register: cython.int = program.buckets[bucket].register
+    reference: cython.longlong = search.cursors[cursor].row
+    if register >= 0:
+        reference = search.held[step, register] if step >= 0 else -1
     if reference < 0:
-        return linked
-    rows: cython.int = program.buckets[program.edges[edge].bucket].rows
+        return
+    rows: cython.int = program.buckets[bucket].rows
     begin: cython.longlong = search.values.buckets[rows + 1, reference]
     last: cython.longlong = search.values.buckets[rows + 2, reference]
     end: cython.longlong = last
-    moment: cython.longlong = search.values.integers[MOMENT, previous]
+    moment: cython.longlong = search.values.integers[MOMENT, search.cursors[cursor].row]
     while begin < end:
         middle: cython.longlong = (begin + end) // 2
         if search.values.integers[MOMENT, search.values.buckets[rows, middle]] <= moment:
             begin = middle + 1
         else:
             end = middle
-    return begin if begin < last else -1
+    search.cursors[cursor].reference = reference
+    search.cursors[cursor].place = begin if begin < last else -1
 
 
 @cython.nogil
-def node_at(
+def next_follower(
     program: Program,
     search: Search,
-    edge: cython.int,
-    place: cython.longlong,
-    reference: cython.longlong,
+    cursor: cython.int,
+    last: cython.int,
+    until: cython.longlong,
 ) -> cython.int:
-    """Return the node at a place."""
+    """Return the node at a cursor, and advance the cursor; -1: no other node may follow.
+
+    Nodes are those of events up to `last` and moment `until`, as long as neither NOT nor a limit
+    of the edge rules out all later ones.
+    """
+    place: cython.longlong = search.cursors[cursor].place
+    if place < 0:
+        return -1
+    node: cython.int = cython.cast(cython.int, place)
+    edge: cython.int = search.cursors[cursor].edge
+    reference: cython.longlong = search.cursors[cursor].reference
     if reference < 0:
-        return cython.cast(cython.int, place)
-    rows: cython.int = program.buckets[program.edges[edge].bucket].rows
-    event: cython.int = search.event_of[search.values.buckets[rows, place]]
-    node: cython.int = search.events[event].node
-    while search.nodes[node].state != program.edges[edge].target:
-        node += 1
+        search.cursors[cursor].place = search.nodes[node].later
+    else:
+        rows: cython.int = program.buckets[program.edges[edge].bucket].rows
+        node = search.events[search.event_of[search.values.buckets[rows, place]]].node
+        while search.nodes[node].state != program.edges[edge].target:
+            node += 1
+        is_last: cython.bint = place + 1 >= search.values.buckets[rows + 2, reference]
+        search.cursors[cursor].place = -1 if is_last else place + 1
+    event: cython.int = search.nodes[node].event
+    row: cython.longlong = search.events[event].row
+    previous: cython.longlong = search.cursors[cursor].row
+    if (
+        event > last
+        or search.events[event].moment > until
+        or is_barred(program, search, edge, row, previous, search.cursors[cursor].step)
+    ):
+        search.cursors[cursor].place = -1
+        return -1
     return node
-
-
-@cython.nogil
-def next_place(
-    program: Program,
-    search: Search,
-    edge: cython.int,
-    place: cython.longlong,
-    reference: cython.longlong,
-) -> cython.longlong:
-    """Return the place after one."""
-    if reference < 0:
-        return search.nodes[place].later
-    rows: cython.int = program.buckets[program.edges[edge].bucket].rows
-    return place + 1 if place + 1 < search.values.buckets[rows + 2, reference] else -1
 
 
 @cython.nogil

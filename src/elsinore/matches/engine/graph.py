@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Status, Strategy
-from elsinore.matches.engine.followers import (
-    first_place,
-    follows,
-    is_barred,
-    may_follow,
-    next_place,
-    node_at,
-    reference_of,
+from elsinore.matches.engine.codes import (
+    CLASS,
+    GRAPH_CURSOR,
+    MOMENT,
+    TIME,
+    Selection,
+    Status,
+    Strategy,
 )
+from elsinore.matches.engine.followers import follow, follows, may_follow, next_follower
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Program, Search
 
@@ -179,26 +179,18 @@ def first_moment(
     """
     state: cython.int = search.nodes[node].state
     previous: cython.longlong = search.events[search.nodes[node].event].row
-    links: cython.int = search.nodes[node].link - program.states[state].edges
     until: cython.longlong = FOREVER
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
-        linked: cython.int = search.links[links + edge]
-        reference: cython.longlong = reference_of(program, search, edge, previous, step)
-        place: cython.longlong = first_place(program, search, edge, previous, reference, linked)
-        while place >= 0:
-            event: cython.int = search.nodes[node_at(program, search, edge, place, reference)].event
-            row: cython.longlong = search.events[event].row
-            if (
-                event > last
-                or search.events[event].moment >= until
-                or is_barred(program, search, edge, row, previous, step)
-            ):
+        follow(program, search, GRAPH_CURSOR, node, edge, step)
+        while True:
+            later: cython.int = next_follower(program, search, GRAPH_CURSOR, last, until - 1)
+            if later < 0:
                 break
-            if follows(program, search, edge, row, previous, step):
+            event: cython.int = search.nodes[later].event
+            if follows(program, search, edge, search.events[event].row, previous, step):
                 until = search.events[event].moment
                 break
-            place = next_place(program, search, edge, place, reference)
     return -1 if until == FOREVER else until
 
 
@@ -215,27 +207,21 @@ def add_followers(
 
     Under NEXT and CONTIGUOUS only the nodes of the moment `until` follow.
     """
-    state: cython.int = search.nodes[node].state
     previous: cython.longlong = search.events[search.nodes[node].event].row
-    linked: cython.int = search.links[search.nodes[node].link + edge - program.states[state].edges]
-    reference: cython.longlong = reference_of(program, search, edge, previous, -1)
-    place: cython.longlong = first_place(program, search, edge, previous, reference, linked)
-    while place >= 0:
-        later: cython.int = node_at(program, search, edge, place, reference)
-        event: cython.int = search.nodes[later].event
-        moment: cython.longlong = search.events[event].moment
-        row: cython.longlong = search.events[event].row
-        if event > last or moment > until or is_barred(program, search, edge, row, previous, -1):
+    follow(program, search, GRAPH_CURSOR, node, edge, -1)
+    while True:
+        later: cython.int = next_follower(program, search, GRAPH_CURSOR, last, until)
+        if later < 0:
             break
+        event: cython.int = search.nodes[later].event
         if (
-            (program.strategy == Strategy.ANY or moment == until)
+            (program.strategy == Strategy.ANY or search.events[event].moment == until)
             and search.nodes[later].count > 0.0
-            and may_follow(program, search, edge, row, previous)
+            and may_follow(program, search, edge, search.events[event].row, previous)
         ):
             search.nodes[node].count += search.nodes[later].count
             soonest: cython.int = search.nodes[later].soonest
             search.nodes[node].soonest = min(search.nodes[node].soonest, soonest)
-        place = next_place(program, search, edge, place, reference)
 
 
 @cython.nogil

@@ -131,7 +131,6 @@ def latest_beginning(
 
 
 MOST_LISTED = 5_000_000  # columns of the table
-NONE_LISTED = np.zeros((0, 0), np.int64)
 
 
 class ListedMatches:

@@ -6,21 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import EVER, NEVER, Bools, Doubles, Ints, Keys
+from elsinore.matches.arrays import EVER, NEVER, Bools, Ints, Keys
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, MOMENT, Selection, Status
 from elsinore.matches.engine.lookups import FEW, Lookups, put_buckets
-from elsinore.matches.engine.negatives import NONE_LISTED, ListedMatches, joined, latest_beginnings
+from elsinore.matches.engine.negatives import ListedMatches, joined, latest_beginnings
 from elsinore.matches.engine.possible import Worlds
 from elsinore.matches.engine.program import compile_template
 from elsinore.matches.engine.search import scan
 from elsinore.matches.engine.selected import scan_suppressed
-from elsinore.matches.engine.sets import Sets, list_sets
-from elsinore.matches.engine.windows import WINDOW_COLUMNS, list_windows
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import START, MatchTemplate
@@ -34,7 +31,6 @@ MOST = 9.0e18  # matches, beyond which their number is not reported
 MANY = 8.0  # partial matches for each event of a window, from which on early filters are tried
 STEPS_AT_FIRST = 300_000_000  # partial matches that a run may try: about half a minute
 STEPS_EACH = 20_000  # more for each event, and for each match
-NO_ROWS = np.zeros((0, 0), np.int64)
 
 
 class TooLongError(Exception):
@@ -320,31 +316,13 @@ class PatternSearch:
             of_negative = relations["negative"] == number
             relations["listed"][of_negative] = begin
             relations["listed_end"][of_negative] = end
-        return joined(tables) if tables else NONE_LISTED
-
-    def list_sets(
-        self, values: tb.Values, keys: Keys, rows: Ints, known: NDArray[np.uint8], state: int
-    ) -> Ints:
-        """Return row, event and state of what is in the sets of rows that begin in a state.
-
-        `rows` are in the order of their first events; `known` [condition] says which conditions
-        read no earlier event than that.
-        """
-        nodes = len(self.search.nodes)
-        sets = Sets(np.ascontiguousarray(rows), known, nodes, max(nodes, 1 << 16))
-        self.search.begin_at(values, keys, *self.template.window)
-        pieces = [np.zeros((0, 3), np.int64)]
-        while sets.next_row < len(rows):
-            sets.filled = 0
-            list_sets(self.program, self.search, sets, state)
-            pieces.append(np.asarray(sets.listed)[: sets.filled].copy())
-        return np.concatenate(pieces)
+        return joined(tables) if tables else tb.NO_ROWS
 
     def values(self, operands: Operands, keys: Keys, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
         self._put_classes()
         is_uncertain = self.template.uncertain is not None
-        negatives = NO_ROWS if is_uncertain else self.latest_rows(operands, keys, within)
+        negatives = tb.NO_ROWS if is_uncertain else self.latest_rows(operands, keys, within)
         if self._negatives and (is_uncertain or len(self.program.relations)):
             self._put_forbidden()
         listed = self._list_related(operands, keys, within)
@@ -358,7 +336,7 @@ class PatternSearch:
         """Make the program's lookups ready; return the integers of the batch, and its buckets."""
         if longest < FEW or self.template.uncertain is not None:
             self._lookups.leave_out()
-            return operands.wholes, NO_ROWS
+            return operands.wholes, tb.NO_ROWS
         integers = self._lookups.put_orders(self.search, operands)
         self._lookups.put_limits(operands, keys)
         return integers, put_buckets(self.program, self._lookups, operands, keys)
@@ -400,26 +378,3 @@ def all_of(keys: Keys) -> Keys:
     every.new_row = every.first_row
     every.passed, every.reached = NEVER, EVER
     return every
-
-
-def values_alone(doubles: Doubles, wholes: Ints) -> tb.Values:
-    """Return attributes of events without what a search looks up."""
-    return tb.Values(doubles, np.ascontiguousarray(wholes), NO_ROWS, NO_ROWS, NONE_LISTED)
-
-
-def due_windows(
-    search: tb.Search, wholes: Ints, keys: Keys, window: tuple[int, int, int], begins: Bools
-) -> Ints:
-    """Return the windows that have passed by now and had not before, one for each event in them.
-
-    That event is one that may begin a match (`begins`). Columns: its row, the window's number, the
-    last row of the window, and the first row of the key.
-    """
-    values = values_alone(np.zeros((0, 0)), wholes)
-    rows = np.empty((int(np.count_nonzero(begins)), WINDOW_COLUMNS), np.int64)
-    while True:
-        search.begin_at(values, keys, *window)
-        count = list_windows(search, begins.view(np.uint8), rows)
-        if count <= len(rows):
-            return rows[:count]
-        rows = np.empty((count, WINDOW_COLUMNS), np.int64)

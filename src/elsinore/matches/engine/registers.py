@@ -225,13 +225,13 @@ def number_after(
 
 
 @cython.nogil
-def has_room(search: Search, steps: cython.int) -> cython.bint:
-    """Return whether there is room for a match of so many events; set the status if not."""
+def has_room(search: Search) -> cython.bint:
+    """Return whether there is room for the match; set the status if not."""
     if search.in_window >= search.most:
         search.status = Status.TOO_MANY
         return False
     if search.count >= search.match_rows.shape[1] or (
-        search.wants_paths and search.filled + steps > search.match_paths.shape[0]
+        search.wants_paths and search.filled + search.depth >= search.match_paths.shape[0]
     ):
         search.status = Status.FULL
         return False
@@ -240,17 +240,15 @@ def has_room(search: Search, steps: cython.int) -> cython.bint:
 
 @cython.nogil
 def write_match(search: Search) -> cython.void:
-    """Write the match down; the status says if there is no room, or if matches are enough."""
-    if has_room(search, search.depth + 1):
-        write_partial(search, search.frames[search.depth].row)
+    """Write the match: its ends, registers and events.
 
-
-@cython.nogil
-def write_partial(search: Search, last: cython.longlong) -> cython.void:
-    """Write the partial match down as one that ends with row `last`: ends, registers and events."""
+    The status says if there is no room, or if matches are enough.
+    """
+    if not has_room(search):
+        return
     number: cython.int = search.count
     search.match_rows[BEGINS_AT, number] = search.frames[0].row
-    search.match_rows[ENDS_AT, number] = last
+    search.match_rows[ENDS_AT, number] = search.frames[search.depth].row
     search.match_rows[IN_WINDOW, number] = search.window_number
     register: cython.Py_ssize_t
     for register in range(search.held.shape[1]):
@@ -268,29 +266,3 @@ def write_partial(search: Search, last: cython.longlong) -> cython.void:
     search.in_window += 1
     if search.count >= search.limit:
         search.status = Status.LIMITED
-
-
-@cython.nogil
-def write_leaf(program: Program, search: Search, node: cython.int) -> cython.void:
-    """Write down the match that the partial match and a node behind it are (`write_match`)."""
-    if not has_room(search, search.depth + 2):
-        return
-    row: cython.longlong = search.events[search.nodes[node].event].row
-    state: cython.int = search.nodes[node].state
-    number: cython.int = search.count
-    write_partial(search, row)
-    update: cython.int
-    for update in range(program.states[state].updates, program.states[state].updates_end):
-        place: cython.int = program.updates[update].register
-        if program.updates[update].kind <= RegisterKind.GREATEST:
-            search.match_rows[BOUND + place, number] = event_after(
-                program, search, update, row, search.match_rows[BOUND + place, number]
-            )
-        else:
-            search.match_numbers[place, number] = number_after(
-                program, search, update, row, search.match_numbers[place, number]
-            )
-    if search.wants_paths:
-        search.match_paths[search.filled, 0] = cython.cast(cython.int, row)
-        search.match_paths[search.filled, 1] = state
-        search.filled += 1

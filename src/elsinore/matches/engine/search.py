@@ -10,18 +10,9 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import Selection, Status, Strategy
-from elsinore.matches.engine.completion import is_match
+from elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status, Strategy
 from elsinore.matches.engine.filters import filter_early
-from elsinore.matches.engine.followers import (
-    far_hold,
-    first_place,
-    follows,
-    is_barred,
-    next_place,
-    node_at,
-    reference_of,
-)
+from elsinore.matches.engine.followers import far_hold, follow, follows, next_follower
 from elsinore.matches.engine.graph import (
     build,
     enter,
@@ -30,11 +21,12 @@ from elsinore.matches.engine.graph import (
     is_too_many,
     may_begin,
 )
-from elsinore.matches.engine.registers import begin_registers, select, write_leaf, write_match
+from elsinore.matches.engine.guards import hold, is_free, is_free_between, last_before
+from elsinore.matches.engine.registers import begin_registers, select, write_match
 from elsinore.matches.engine.selected import keep_best, note_best, return_best, was_seen
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Program, Search
-from elsinore.matches.engine.windows import leave_key, next_window
+from elsinore.matches.engine.windows import first_at, leave_key, next_window
 from elsinore.matches.engine.worlds import (
     begins_probably,
     extend_probably,
@@ -43,7 +35,6 @@ from elsinore.matches.engine.worlds import (
 )
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-UNTRIED = cython.declare(cython.int, -2)  # no node of the edge has been a candidate yet
 
 
 def scan(program: Program, search: Search) -> None:
@@ -141,7 +132,10 @@ def matches_from(program: Program, search: Search) -> cython.void:
                         search.is_made = 1
                     break
             search.is_made = 1
-            look_ahead(program, search)
+            if program.states[state].edges == program.states[state].edges_end:
+                search.depth -= 1
+            else:
+                look_ahead(program, search)
         if search.steps + steps > search.budget:
             search.status = Status.TOO_LONG
         elif search.depth + 2 >= search.frames.shape[0]:
@@ -150,12 +144,12 @@ def matches_from(program: Program, search: Search) -> cython.void:
             search.status = Status.PAUSED
         if search.status != Status.DONE:
             break
+        if search.depth < 0:
+            continue
         if program.is_uncertain:
             is_extended: cython.bint = extend_probably(program, search, search.worlds)
         else:
             is_extended = extend(program, search)
-        if search.status != Status.DONE:
-            break
         if not is_extended:
             search.depth -= 1
     search.steps += steps
@@ -192,69 +186,148 @@ def look_ahead(program: Program, search: Search) -> cython.void:
     if program.is_uncertain:
         set_reach(search, search.worlds)
         return
-    node: cython.int = search.frames[search.depth].node
-    search.frames[search.depth].trying = program.states[search.nodes[node].state].edges
-    search.frames[search.depth].candidate = UNTRIED
-    search.frames[search.depth].until = search.nodes[node].until
+    depth: cython.int = search.depth
+    node: cython.int = search.frames[depth].node
+    edge: cython.int = program.states[search.nodes[node].state].edges
+    search.frames[depth].until = search.nodes[node].until
     if program.strategy == Strategy.NEXT and not program.is_near:
-        step: cython.int = search.depth + 1
-        search.frames[search.depth].until = first_moment(program, search, node, step, search.last)
+        search.frames[depth].until = first_moment(program, search, node, depth + 1, search.last)
+    follow(program, search, depth + 1, node, edge, depth + 1)
 
 
 @cython.nogil
 def extend(program: Program, search: Search) -> cython.bint:
-    """Extend the match by the next node that may follow; return whether there was one.
-
-    Matches that end at once with the next node are written down on the way.
-    """
+    """Extend the match by the next node that may follow; return whether there was one."""
     depth: cython.int = search.depth
+    cursor: cython.int = depth + 1
     node: cython.int = search.frames[depth].node
-    state: cython.int = search.nodes[node].state
     previous: cython.longlong = search.frames[depth].row
     until: cython.longlong = search.frames[depth].until
-    while search.frames[depth].trying < program.states[state].edges_end:
-        edge: cython.int = search.frames[depth].trying
-        place: cython.longlong = search.frames[depth].candidate
-        if place == UNTRIED:
-            link: cython.int = search.nodes[node].link + edge - program.states[state].edges
-            reference: cython.longlong = reference_of(program, search, edge, previous, depth + 1)
-            search.frames[depth].reference = reference
-            place = first_place(program, search, edge, previous, reference, search.links[link])
-        reference = search.frames[depth].reference
-        while place >= 0:
-            candidate: cython.int = node_at(program, search, edge, place, reference)
-            event: cython.int = search.nodes[candidate].event
-            row: cython.longlong = search.events[event].row
-            if event > search.last or search.events[event].moment > until:
-                break
-            if is_barred(program, search, edge, row, previous, depth + 1):
-                break
-            tried: cython.longlong = place
-            place = next_place(program, search, edge, place, reference)
-            if until != FOREVER and search.events[event].moment < until:
+    while True:
+        later: cython.int = next_follower(program, search, cursor, search.last, until)
+        edge: cython.int = search.cursors[cursor].edge
+        if later < 0:
+            edge += 1
+            if edge == program.states[search.nodes[node].state].edges_end:
+                return False
+            follow(program, search, cursor, node, edge, depth + 1)
+            continue
+        event: cython.int = search.nodes[later].event
+        if until != FOREVER and search.events[event].moment < until:
+            continue
+        if search.nodes[later].soonest > search.last:
+            continue
+        if program.has_filters and search.closed[later] == search.start:
+            continue
+        if not follows(program, search, edge, search.events[event].row, previous, depth + 1):
+            continue
+        if program.selection:
+            if was_seen(program, search, later, depth + 1):
                 continue
-            if search.nodes[candidate].soonest > search.last:
-                continue
-            if program.has_filters and search.closed[candidate] == search.start:
-                continue
-            if follows(program, search, edge, row, previous, depth + 1):
-                if program.selection and was_seen(program, search, candidate, depth + 1):
-                    continue
-                if program.states[program.edges[edge].target].is_leaf:
-                    if row >= search.fresh:
-                        write_leaf(program, search, candidate)
-                        search.steps += 1
-                    if search.status != Status.DONE:
-                        is_written: cython.bint = search.status == Status.LIMITED
-                        search.frames[depth].candidate = place if is_written else tried
-                        return False
-                    continue
-                search.frames[depth].candidate = place
-                if program.selection:
-                    keep_best(search, depth)
-                search.depth = depth + 1
-                enter(search, candidate, edge)
-                return True
-        search.frames[depth].trying += 1
-        search.frames[depth].candidate = UNTRIED
-    return False
+            keep_best(search, depth)
+        search.depth = depth + 1
+        enter(search, later, edge)
+        return True
+
+
+@cython.nogil
+def is_match(program: Program, search: Search) -> cython.bint:
+    """Return whether a partial match in a state where matches end is one.
+
+    What is left to check: NOT at the beginning and at the end, conditions on the whole match.
+    """
+    final: cython.int = search.depth + 1
+    last: cython.longlong = search.frames[search.depth].row
+    first: cython.longlong = search.frames[0].row
+    edge: cython.int = search.frames[0].edge
+    state: cython.int = search.nodes[search.frames[search.depth].node].state
+    if program.decides_early:
+        known: cython.longlong = known_at(program, search, state)
+        if known < search.keys[search.key].passed or known >= search.keys[search.key].reached:
+            return False  # it was returned before, or something may still break it
+    if not program.is_uncertain and not is_free_around(
+        program, search, edge, first, state, last, final
+    ):
+        return False
+    begin: cython.int = program.final
+    end: cython.int = program.final_end
+    step: cython.int = search.depth
+    if not hold(program, search, begin, end, last, -1, step, final):
+        return False
+    for step in range(search.depth + 1 if program.has_late else 0):
+        edge = search.frames[step].edge
+        row: cython.longlong = search.frames[step].row
+        previous: cython.longlong = search.frames[step - 1].row if step > 0 else -1
+        late: cython.int = program.edges[edge].late
+        late_end: cython.int = program.edges[edge].late_end
+        if not hold(program, search, late, late_end, row, previous, step, final):
+            return False
+        guard: cython.int = program.edges[edge].guard
+        if (
+            step > 0
+            and program.guards[guard].relations < program.guards[guard].relations_end
+            and not is_free_between(program, search, guard, row, previous, step, final)
+        ):
+            return False
+    return True
+
+
+@cython.nogil
+def is_free_around(
+    program: Program,
+    search: Search,
+    edge: cython.int,
+    first: cython.longlong,
+    state: cython.int,
+    last: cython.longlong,
+    final: cython.int,
+) -> cython.bint:
+    """Return whether NOT before and after a match lets it be one.
+
+    It begins with row `first` by an edge, and ends with row `last` in a state; `final` is the row
+    of the registers with all of its events.
+    """
+    first_row: cython.longlong = search.first_row
+    guard: cython.int = program.edges[edge].guard
+    if not program.guards[guard].is_free:
+        lowest: cython.longlong = search.lowest
+        if lowest < 0:  # the window ends with the match
+            start: cython.longlong = search.values.integers[TIME, last] - search.within
+            lowest = search.values.integers[MOMENT, first_at(search, first_row, last, start)]
+        before: cython.longlong = last_before(search, first)
+        if not is_free(program, search, guard, lowest - 1, before, first, 0, final):
+            return False
+    guard = program.states[state].guard
+    moment: cython.longlong = search.values.integers[MOMENT, last]
+    highest: cython.longlong = search.highest
+    return is_free(program, search, guard, moment, highest, -1, final, final)
+
+
+@cython.nogil
+def known_at(program: Program, search: Search, state: cython.int) -> cython.longlong:
+    """Return the last time at which an event may break a match that ends in a state, or be in it.
+
+    It is the latest deadline of the NOTs at its end, and the end of the window at most.
+    """
+    last: cython.longlong = search.values.integers[TIME, search.frames[search.depth].row]
+    end: cython.longlong = FOREVER - 1
+    if search.slide > 0:
+        end = search.origin + search.window_number * search.slide + search.within - 1
+    elif search.within >= 0:
+        end = search.values.integers[TIME, search.frames[0].row] + search.within
+    place: cython.int = program.states[state].deadlines
+    place_end: cython.int = program.states[state].deadlines_end
+    if place == place_end:
+        return last if program.guards[program.states[state].guard].is_free else end
+    while place < place_end and last < end:
+        negative: cython.int = program.deadlines[place].negative
+        until: cython.longlong = end
+        while place < place_end and program.deadlines[place].negative == negative:
+            row: cython.longlong = search.held[search.depth + 1, program.deadlines[place].register]
+            if row >= 0:
+                until = min(
+                    until, search.values.integers[TIME, row] + program.deadlines[place].ticks
+                )
+            place += 1
+        last = max(last, until)
+    return last

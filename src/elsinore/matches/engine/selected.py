@@ -16,15 +16,8 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status
-from elsinore.matches.engine.followers import (
-    first_place,
-    is_barred,
-    may_follow,
-    next_place,
-    node_at,
-    reference_of,
-)
+from elsinore.matches.engine.codes import GRAPH_CURSOR, MOMENT, TIME, Selection, Status
+from elsinore.matches.engine.followers import follow, may_follow, next_follower
 from elsinore.matches.engine.graph import build, gather
 from elsinore.matches.engine.registers import begin_registers, select, write_match
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
@@ -199,29 +192,22 @@ def lead_on(program: Program, search: Search, node: cython.int) -> cython.void:
     state: cython.int = search.nodes[node].state
     row: cython.longlong = search.events[search.nodes[node].event].row
     until: cython.longlong = search.nodes[node].until
+    last: cython.int = search.event_count - 1
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
-        link: cython.int = search.nodes[node].link + edge - program.states[state].edges
-        reference: cython.longlong = reference_of(program, search, edge, row, -1)
-        place: cython.longlong = first_place(
-            program, search, edge, row, reference, search.links[link]
-        )
-        while place >= 0:
-            later: cython.int = node_at(program, search, edge, place, reference)
+        follow(program, search, GRAPH_CURSOR, node, edge, -1)
+        while True:
+            later: cython.int = next_follower(program, search, GRAPH_CURSOR, last, until)
+            if later < 0:
+                break
             event: cython.int = search.nodes[later].event
-            if search.events[event].moment > until:
-                break
-            current: cython.longlong = search.events[event].row
-            if is_barred(program, search, edge, current, row, -1):
-                break
             if (
                 search.events[event].moment == until
                 and search.began[later] < search.began[node]
-                and may_follow(program, search, edge, current, row)
+                and may_follow(program, search, edge, search.events[event].row, row)
             ):
                 search.began[later] = search.began[node]
                 search.came[later] = node
-            place = next_place(program, search, edge, place, reference)
 
 
 @cython.nogil

@@ -13,9 +13,9 @@ from typing import Any
 
 import cython
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.matches.engine.codes import BEGINS, ENDS, MOMENT, WINDOW
-from elsinore.matches.engine.completion import is_free_around
 from elsinore.matches.engine.followers import (
     far_hold,
     is_open,
@@ -24,11 +24,13 @@ from elsinore.matches.engine.followers import (
 from elsinore.matches.engine.graph import gather
 from elsinore.matches.engine.guards import hold
 from elsinore.matches.engine.registers import begin_registers, copy_registers, select
+from elsinore.matches.engine.search import is_free_around
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.engine.windows import first_at
 
 REACHED = cython.declare(cython.uchar, 1)  # marks of nodes
 ON_PATH = cython.declare(cython.uchar, 2)
+LEAST_ROOM = 1 << 16  # nodes that are listed at a time
 FIRST_ONE = cython.declare(cython.int, 1)  # the row of registers with the first event
 
 
@@ -53,6 +55,23 @@ class Sets:
         self.stop = 0
         self.first = -1
         self.first_edge = -1
+
+
+def all_sets(
+    program: Program, search: Search, rows: Any, known: Any, state: int
+) -> NDArray[np.int64]:
+    """Return row, event and state of what is in the sets of `rows` that begin in a state.
+
+    `search` begins with their keys; `rows` are in the order of their first events.
+    """
+    nodes = len(search.nodes)
+    sets = Sets(np.ascontiguousarray(rows), known, nodes, max(nodes, LEAST_ROOM))
+    pieces = [np.zeros((0, 3), np.int64)]
+    while sets.next_row < len(rows):
+        sets.filled = 0
+        list_sets(program, search, sets, state)
+        pieces.append(np.asarray(sets.listed)[: sets.filled].copy())
+    return np.concatenate(pieces)
 
 
 def list_sets(program: Program, search: Search, sets: Sets, state: cython.int) -> None:

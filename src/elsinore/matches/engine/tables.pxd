@@ -87,6 +87,7 @@ cdef class Search(Registers):
     cdef public int last
     cdef public Frame[::1] frames
     cdef public Frame[::1] best
+    cdef public Cursor[::1] cursors
     cdef public int depth
     cdef public int first_edge
     cdef public int is_made

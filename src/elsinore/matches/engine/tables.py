@@ -19,10 +19,11 @@ from elsinore.structs import empty, struct, table
 IS_COMPILED: bool = cython.compiled
 FOREVER = 2**63 - 1
 NO_INTS = np.zeros(0, np.int32)
+NO_ROWS = np.zeros((0, 0), np.int64)
 
 
 STATE = struct(
-    i4="edges edges_end first_edge ends guard updates updates_end is_leaf early early_end "
+    i4="edges edges_end first_edge ends guard updates updates_end early early_end "
     "deadlines deadlines_end"
 )
 EDGE = struct(
@@ -45,7 +46,8 @@ EVENT_CLASS = struct(i4="states states_end")
 KEY = struct(i8="first_row end_row new_row passed reached next_row quiet")
 EVENT = struct(i8="time row moment", i4="node node_end")
 NODE = struct(f8="count", i8="until", i4="event state soonest later link")
-FRAME = struct(i8="row until candidate reference", i4="node edge trying")
+FRAME = struct(i8="row until", i4="node edge")
+CURSOR = struct(i8="row place reference", i4="edge step")
 
 TABLES = {  # of a program
     "states": STATE,
@@ -113,6 +115,12 @@ class Values(Columns):
         self.listed = listed
 
 
+def values_alone(doubles: Any, integers: Any) -> Values:
+    """Return attributes of events without what a search looks up."""
+    columns = doubles, integers, NO_ROWS, NO_ROWS, NO_ROWS
+    return Values(*map(np.ascontiguousarray, columns))
+
+
 class Search(Registers):
     """The search of one program: what it searches, where it is, and what it has returned.
 
@@ -138,9 +146,10 @@ class Search(Registers):
     `gap_next` is the row of the event after it. Its relations read rows `gap_before` and
     `gap_final` of the registers.
 
-    *The partial match* has a frame for each event, and its registers in row `depth` + 1. The
-    longest match from an event, the `start`-th one, has the first `best_depth` + 1 frames, as long
-    as they are not `is_kept` in `best`; it ends with event `best_event`.
+    *The partial match* has a frame for each event. Its registers are in row `depth` + 1, the events
+    that may follow at cursor `depth` + 1. The longest match from an event, the `start`-th one, has
+    the first `best_depth` + 1 frames, as long as they are not `is_kept` in `best`; it ends with
+    event `best_event`.
 
     *Matches* are written to `match_rows`, `match_numbers` and `match_paths`, `count` of them so
     far; `most` may be in one window, `limit` in all. `status` says why the search stopped.
@@ -168,6 +177,7 @@ class Search(Registers):
         self.events = empty(EVENT, 0)
         self.nodes = empty(NODE, 0)
         self.frames = self.best = empty(FRAME, 0)
+        self.cursors = empty(CURSOR, 0)
         self.event_of = self.links = self.tree_ends = NO_INTS
         self.seen_from = self.seen_depth = self.came = self.closed = NO_INTS
         self.heads, self.soonest = np.zeros(states, np.int32), np.zeros(states, np.int32)
@@ -191,9 +201,10 @@ class Search(Registers):
 
     def make_room(self, depth: int) -> None:
         """Make room for a match of `depth` events; that under way is kept."""
-        for name, rows in (("frames", depth), ("best", depth), ("held", depth + 1)):
-            self._lengthen(name, rows)
-        self._lengthen("numbers", depth + 1)
+        for name in ("frames", "best"):
+            self._lengthen(name, depth)
+        for name in ("cursors", "held", "numbers"):
+            self._lengthen(name, depth + 1)
         if self.worlds is not None:
             self.worlds.make_room(depth)
 

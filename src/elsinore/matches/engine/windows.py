@@ -9,13 +9,17 @@ window has passed: `list_windows` lists those that are due.
 
 from __future__ import annotations
 
-import cython
+from collections.abc import Sequence
 
+import cython
+import numpy as np
+
+from elsinore.matches.arrays import Bools, Ints, Keys
 from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, MOMENT, TIME, WINDOW, Strategy
 from elsinore.matches.engine.graph import build, may_begin
 from elsinore.matches.engine.possible import FAR as _FAR
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import Program, Search
+from elsinore.matches.engine.tables import Program, Search, values_alone
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 FAR = cython.declare(cython.longlong, _FAR)
@@ -283,3 +287,21 @@ def list_windows(
                     start += search.slide
             search.key += 1
     return count
+
+
+def due_windows(
+    search: Search, wholes: Ints, keys: Keys, window: Sequence[int], begins: Bools
+) -> Ints:
+    """Return the windows that have passed by now and had not before, one for each event in them.
+
+    That event is one that may begin a match (`begins`). Columns: its row, the window's number, the
+    last row of the window, and the first row of the key.
+    """
+    values = values_alone(np.zeros((0, 0)), wholes)
+    rows = np.empty((int(np.count_nonzero(begins)), WINDOW_COLUMNS), np.int64)
+    while True:
+        search.begin_at(values, keys, *window)
+        count = list_windows(search, begins.view(np.uint8), rows)
+        if count <= len(rows):
+            return rows[:count]
+        rows = np.empty((count, WINDOW_COLUMNS), np.int64)
