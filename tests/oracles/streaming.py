@@ -1,7 +1,7 @@
-"""What a quantitative query means, read off the definition (StreamQRE, Figure 1).
+"""The denotation of quantitative queries, by the definition (StreamQRE, Figure 1).
 
-All ways to cut a sequence are tried, so that a query whose rates break a type rule shows several
-values where there should be one.
+All ways to cut a sequence are tried, so that a query whose rates break a type rule has several
+values.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def values(query: qre.Query, word: Sequence[Any]) -> list[Any]:
 
 
 def values_at_prefixes(query: qre.Query, word: Sequence[Any]) -> list[tuple[int, Any]]:
-    """Return the items at which a query has a value, each with it: of the items up to there."""
+    """Return the positions of the items after which a query has a value, with the values."""
     prefixes = (values(query, word[: n + 1]) for n in range(len(word)))
-    return [(n, found[0]) for n, found in enumerate(prefixes) if found]
+    return [(n, of_prefix[0]) for n, of_prefix in enumerate(prefixes) if of_prefix]
 
 
 def matches(regex: Regex, word: Sequence[Any]) -> bool:
@@ -54,10 +54,9 @@ def matches(regex: Regex, word: Sequence[Any]) -> bool:
 
 
 def parser(regex: Regex) -> Callable[[Word], int]:
-    """Return a function of sequences: in how many ways the expression matches each.
+    """Return a function that counts the ways in which the expression matches a sequence.
 
-    There are no empty parts under a star. What it counts for a stretch of items, it counts once for
-    all sequences with that stretch.
+    A star has no empty parts. Counts of stretches of items are cached for all sequences.
     """
     numbers: dict[int, int] = {}  # of items, by their identities
     items: list[Any] = []
@@ -73,7 +72,7 @@ def parser(regex: Regex) -> Callable[[Word], int]:
 
 
 def _parser(node: Regex, items: Sequence[Any]) -> Callable[[tuple[int, ...]], int]:
-    """Return a function of stretches, which are numbers of items."""
+    """Return a function that counts matches of a stretch, a tuple of numbers of items."""
     match node:
         case Predicate():
             truth = functools.cache(lambda item: holds(node, items[item]))
@@ -110,7 +109,7 @@ def _parser(node: Regex, items: Sequence[Any]) -> Callable[[tuple[int, ...]], in
 
 
 def holds(predicate: Predicate, item: Any) -> bool:
-    """Return whether a predicate is true of an item."""
+    """Return whether an item satisfies a predicate."""
     tests = dict(predicate.tests)
 
     def lookup(read: Any) -> Any:
@@ -122,13 +121,13 @@ def holds(predicate: Predicate, item: Any) -> bool:
 
 
 def _values(query: Node, word: Word) -> list[Any]:
-    found: dict[tuple[int, int, int], list[Any]] = {}
+    cache: dict[tuple[int, int, int], list[Any]] = {}
 
-    def of(node: Node, start: int, stop: int) -> list[Any]:
-        place = id(node), start, stop
-        if place not in found:
-            found[place] = compute(node, start, stop)
-        return found[place]
+    def values_of(node: Node, start: int, stop: int) -> list[Any]:
+        key = id(node), start, stop
+        if key not in cache:
+            cache[key] = compute(node, start, stop)
+        return cache[key]
 
     def stretches(body: Node, start: int, stop: int) -> list[tuple[Any, ...]]:
         """Return the values of the body on consecutive stretches, for all ways to cut."""
@@ -137,7 +136,7 @@ def _values(query: Node, word: Word) -> list[Any]:
         return [
             (*before, last)
             for cut in range(start, stop)
-            for last in of(body, cut, stop)
+            for last in values_of(body, cut, stop)
             for before in stretches(body, start, cut)
         ]
 
@@ -150,29 +149,29 @@ def _values(query: Node, word: Word) -> list[Any]:
             case Constant(value):
                 return [value] if start == stop else []
             case Split(parts, op):
-                found = []
+                results = []
                 for cuts in itertools.combinations_with_replacement(
                     range(start, stop + 1), len(parts) - 1
                 ):
                     ends = (start, *cuts, stop)
-                    pieces = [of(p, *ends[i : i + 2]) for i, p in enumerate(parts)]
-                    found += [op(*chosen) for chosen in itertools.product(*pieces)]
-                return found
+                    pieces = [values_of(p, *ends[i : i + 2]) for i, p in enumerate(parts)]
+                    results += [op(*arguments) for arguments in itertools.product(*pieces)]
+                return results
             case Iterate(body, init, step):
                 return [
-                    functools.reduce(step, chosen, init) for chosen in stretches(body, start, stop)
+                    functools.reduce(step, folded, init) for folded in stretches(body, start, stop)
                 ]
             case Either(parts):
-                return [value for part in parts for value in of(part, start, stop)]
+                return [value for part in parts for value in values_of(part, start, stop)]
             case Combine(parts, op):
-                pieces = [of(part, start, stop) for part in parts]
-                return [op(*chosen) for chosen in itertools.product(*pieces)]
+                pieces = [values_of(part, start, stop) for part in parts]
+                return [op(*arguments) for arguments in itertools.product(*pieces)]
             case Window(body, window):
                 fold = window.fold
                 totals = [
-                    functools.reduce(fold.step, chosen[-window.size :], fold.init)
-                    for chosen in stretches(body, start, stop)
-                    if chosen
+                    functools.reduce(fold.step, folded[-window.size :], fold.init)
+                    for folded in stretches(body, start, stop)
+                    if folded
                 ]
                 return totals if fold.finish is None else [fold.finish(t) for t in totals]
             case MapCollect(sync, key, body, _):
@@ -184,8 +183,8 @@ def _values(query: Node, word: Word) -> list[Any]:
                     k: _values(body, tuple(x for x in stretch if holds(sync, x) or key(x) == k))
                     for k in keys
                 }
-                assert all(len(alone) < 2 for alone in collected.values())
-                return [{k: alone[0] for k, alone in collected.items() if alone}]
+                assert all(len(results) < 2 for results in collected.values())
+                return [{k: results[0] for k, results in collected.items() if results}]
         raise TypeError(node)
 
-    return of(query, 0, len(word))
+    return values_of(query, 0, len(word))

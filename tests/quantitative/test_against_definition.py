@@ -15,9 +15,9 @@ EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
 
 
 def expected(query: Query, word: list[Any]) -> Any:
-    found = values(query, word)
-    assert len(found) < 2, "a well-typed query has one value at most"
-    return found[0] if found else qre.UNDEFINED
+    results = values(query, word)
+    assert len(results) < 2, "a well-typed query has one value at most"
+    return results[0] if results else qre.UNDEFINED
 
 
 @given(cases(queries()))
@@ -32,7 +32,7 @@ def test_a_machine_has_the_defined_value_after_each_item(case: tuple[Query, list
 
 @given(cases(queries()), st.data())
 @settings(max_examples=EXAMPLES)
-def test_items_in_batches_give_what_single_items_give(
+def test_batches_have_the_values_of_single_items(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
     query, stream = case

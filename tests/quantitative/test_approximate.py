@@ -27,26 +27,26 @@ def of(fold: qre.Fold, values: list[Any]) -> Any:
 
 @given(st.lists(SIZES, min_size=1), EPS)
 def test_the_median_is_within_the_bounds_of_theorem_9(values: list[float], eps: float) -> None:
-    found, exact = of(qre.approx_median(eps), values), of(qre.median(), values)
-    assert found <= exact <= (1 + eps) * found * (1 + 1e-12)
+    estimate, exact = of(qre.approx_median(eps), values), of(qre.median(), values)
+    assert estimate <= exact <= (1 + eps) * estimate * (1 + 1e-12)
 
 
 @given(st.lists(VALUES, min_size=1), st.floats(0, 1), EPS)
-def test_quantiles_of_any_sign_are_off_by_a_factor_of_one_and_eps(
+def test_quantiles_of_any_sign_are_within_a_factor_of_one_plus_eps(
     values: list[float], fraction: float, eps: float
 ) -> None:
-    found = of(qre.approx_quantile(fraction, eps), values)
+    estimate = of(qre.approx_quantile(fraction, eps), values)
     exact = of(qre.quantile(fraction), values)
-    assert found <= exact
-    low, high = sorted((abs(found), abs(exact)))
+    assert estimate <= exact
+    low, high = sorted((abs(estimate), abs(exact)))
     assert high <= (1 + eps) * low * (1 + 1e-12)
 
 
-def test_values_on_powers_of_the_base_are_in_their_own_cell() -> None:
+def test_powers_of_the_base_are_in_cells_of_their_own() -> None:
     for place in range(-200, 200):
         value = math.exp(place * math.log1p(0.01))
-        found = of(qre.approx_median(0.01), [value])
-        assert found <= value <= 1.01 * found * (1 + 1e-12)
+        estimate = of(qre.approx_median(0.01), [value])
+        assert estimate <= value <= 1.01 * estimate * (1 + 1e-12)
 
 
 def test_the_space_of_an_approximate_median_grows_with_the_logarithm_of_the_range() -> None:
@@ -75,19 +75,19 @@ def test_the_count_in_a_window_is_within_eps_after_each_item(
     approximate = qre.approx_count_in_window(qre.atom(), size, bool, eps)
     exact = qre.count_in_window(qre.atom(), size, bool)
     given_marks = [int(mark) for mark in marks]
-    for found, true in zip(
+    for estimate, true in zip(
         approximate.start().extend(given_marks)[1],
         exact.start().extend(given_marks)[1],
         strict=True,
     ):
-        assert abs(found - true) <= eps * true
+        assert abs(estimate - true) <= eps * true
 
 
 def patterns(size: int, count: int) -> dict[str, list[int]]:
     """Return streams of marks that are hard for a window of `size` values, and random ones."""
     random = np.random.default_rng(8)
     place = np.arange(count)
-    found = {
+    orders = {
         "rare": random.random(count) < 0.02,
         "dense": random.random(count) < 0.9,
         "a burst as long as the window, then silence": place % (3 * size) < size,
@@ -95,12 +95,12 @@ def patterns(size: int, count: int) -> dict[str, list[int]]:
         "bursts twice as long each time": np.log2(place + 1).astype(int) % 2 == 0,
         "one more than a bucket holds": place % 17 < 16,
     }
-    return {name: marks.astype(int).tolist() for name, marks in found.items()}
+    return {name: marks.astype(int).tolist() for name, marks in orders.items()}
 
 
 @pytest.mark.parametrize("eps", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("size", [1, 7, 640])
-def test_counts_of_adversarial_streams_keep_to_their_error_and_their_space(
+def test_counts_of_adversarial_streams_keep_the_bounds_of_error_and_space(
     size: int, eps: float
 ) -> None:
     histogram = ExponentialHistogram(size, eps)
@@ -116,7 +116,7 @@ def test_counts_of_adversarial_streams_keep_to_their_error_and_their_space(
 
 
 @pytest.mark.parametrize("eps", [0.5, 0.05, 0.01])
-def test_medians_of_adversarial_streams_keep_to_theorem_9_at_every_prefix(eps: float) -> None:
+def test_medians_of_adversarial_streams_keep_theorem_9_at_every_prefix(eps: float) -> None:
     """Cells number at most log(U / L) / log(1 + eps), and two for the ends."""
     random, count = np.random.default_rng(9), 600
     place = np.arange(count)
@@ -135,8 +135,8 @@ def test_medians_of_adversarial_streams_keep_to_theorem_9_at_every_prefix(eps: f
         )
         stream = near.start()
         medians = exact.start().extend(values.tolist())[1]
-        for found, true in zip(stream.extend(values.tolist())[1], medians, strict=True):
-            assert found <= true <= (1 + eps) * found * (1 + 1e-12), name
+        for estimate, true in zip(stream.extend(values.tolist())[1], medians, strict=True):
+            assert estimate <= true <= (1 + eps) * estimate * (1 + 1e-12), name
         fold, counted = qre.approx_median(eps), qre.approx_median(eps).init
         for value in values.tolist():
             counted = fold.step(counted, value)

@@ -42,7 +42,7 @@ def test_the_representation_of_a_query_contains_its_rate() -> None:
     assert repr(QUERY).count(" >> <sliding") == 1
 
 
-def test_an_unknown_format_is_refused_with_the_nearest() -> None:
+def test_the_error_for_an_unknown_format_suggests_the_nearest() -> None:
     with pytest.raises(ElsinoreError, match="Did you mean 'mermaid'"):
         QUERY.explain("mermade")
 

@@ -188,15 +188,15 @@ def windows(fold: Callable[[], Fold]) -> list[Query]:
     return [qre.iterate(ONE, fold()), qre.sliding(ONE, 5, fold())]
 
 
-def made() -> dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]]:
+def cases() -> dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]]:
     """Return queries by name, each with those that differ from it in one parameter."""
-    cases = dict(QUERIES)
+    built = dict(QUERIES)
     for name, (fold, changed) in FOLDS.items():
         for place, way in enumerate(("iterate", "sliding")):
             build = [functools.partial(lambda f, p: windows(f)[p], f, place) for f in changed]
             first = functools.partial(lambda f, p: windows(f)[p], fold, place)
-            cases[f"{name} in {way}"] = (first, list(build))
-    return cases
+            built[f"{name} in {way}"] = (first, list(build))
+    return built
 
 
 def test_each_fold_and_combinator_with_parameters_is_among_the_cases() -> None:
@@ -210,9 +210,9 @@ def test_each_fold_and_combinator_with_parameters_is_among_the_cases() -> None:
     assert functions - OTHERS == set(FOLDS) | set(QUERIES)
 
 
-@pytest.mark.parametrize("name", made())
+@pytest.mark.parametrize("name", cases())
 def test_a_state_is_not_loaded_by_a_query_with_another_parameter(name: str) -> None:
-    build, changed = made()[name]
+    build, changed = cases()[name]
     state = build().start().save()
     assert build().load(state).position == 0
     for other in changed:

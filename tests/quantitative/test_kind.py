@@ -84,8 +84,8 @@ def test_a_text_names_queries_of_python_and_is_rendered_again() -> None:
 def test_the_builder_takes_queries_of_python() -> None:
     built = el.query("collected").from_python(per_key)
     assert built.source == f"{__name__}:per_key"
-    found = Workload(built).run(events())["collected"]
-    assert found.to_pylist() == run(TEXT)["collected"].to_pylist()
+    results = Workload(built).run(events())["collected"]
+    assert results.to_pylist() == run(TEXT)["collected"].to_pylist()
 
 
 def test_all_kinds_run_together_and_give_what_each_gives_alone() -> None:
@@ -108,9 +108,9 @@ def test_a_chain_that_a_text_names_runs_beside_others_and_gives_what_it_gives_al
     for name, table in Workload.parse(text, python=[MODULE]).batches(events()):
         rows.setdefault(name, []).extend(table.to_pylist())
     assert rows["chain"] == alone.to_pylist()
-    told = Workload.parse(text, python=[MODULE]).explain()
-    assert ">> over the values in order of time" in told
-    assert "by k" in told
+    explained = Workload.parse(text, python=[MODULE]).explain()
+    assert ">> over the values in order of time" in explained
+    assert "by k" in explained
     assert run("QUERY chain FROM detectors:chain", rejects=True)["chain"].num_rows == alone.num_rows
 
 
@@ -121,24 +121,26 @@ def test_a_chain_of_no_values_has_none() -> None:
     assert (none.num_rows, none.column_names) == (0, ["time", "value"])
 
 
-def test_types_and_whole_items_come_to_functions() -> None:
-    found = run("QUERY kinds FROM detectors:kinds; QUERY p FROM detectors:pipeline")
-    assert found["kinds"].to_pylist()[-1]["value"] == "".join(events()["type"].to_pylist())
-    assert found["p"].to_pylist() == MODULE.pipeline.run(events()).to_pylist()
+def test_functions_receive_items_with_their_type() -> None:
+    results = run("QUERY kinds FROM detectors:kinds; QUERY p FROM detectors:pipeline")
+    assert results["kinds"].to_pylist()[-1]["value"] == "".join(events()["type"].to_pylist())
+    assert results["p"].to_pylist() == MODULE.pipeline.run(events()).to_pylist()
 
 
-def test_spark_gives_what_this_process_gives(spark: SparkSession) -> None:
+def test_results_on_spark_are_those_in_process(spark: SparkSession) -> None:
     text = "QUERY totals FROM detectors:totals; QUERY collected FROM detectors:per_key;"
     text += "QUERY chain FROM detectors:chain;"
     frame = spark.createDataFrame(events().to_pandas())
-    found = Workload.parse(text, python=[MODULE]).run(frame)
+    results = Workload.parse(text, python=[MODULE]).run(frame)
     expected = run(text)
     for name in ("totals", "collected", "chain"):
-        rows = [repr(row) for row in found[name].to_pylist()]
+        rows = [repr(row) for row in results[name].to_pylist()]
         assert sorted(rows) == sorted(repr(row) for row in expected[name].to_pylist())
 
 
-def test_spark_asks_for_the_type_of_values_that_nothing_tells(spark: SparkSession) -> None:
+def test_spark_requires_a_declared_type_if_the_type_of_values_is_unknown(
+    spark: SparkSession,
+) -> None:
     frame = spark.createDataFrame(events(5).to_pandas())
     module = types.ModuleType("untold")
     module.query = qre.filter(S) >> qre.filter(qre.any)  # type: ignore[attr-defined]
@@ -157,7 +159,7 @@ def test_spark_asks_for_the_type_of_values_that_nothing_tells(spark: SparkSessio
         ("QUERY q FROM detectors:totals; QUERY r FROM detectors:x", "has no 'x'"),
     ],
 )
-def test_what_cannot_be_is_refused_before_any_event_is_read(text: str, message: str) -> None:
+def test_impossible_queries_are_rejected_before_events_are_read(text: str, message: str) -> None:
     with pytest.raises((QuerySemanticError, QuerySyntaxError, InvalidWorkloadError), match=message):
         _ = Workload.parse(text, python=[MODULE]).plan
 
@@ -167,7 +169,7 @@ def test_a_text_alone_runs_no_code() -> None:
         Workload.parse("QUERY q FROM json:dumps")
 
 
-def test_attributes_that_are_not_there_are_told_with_the_nearest() -> None:
+def test_the_error_for_a_missing_attribute_suggests_the_nearest() -> None:
     few = events().rename_columns(["time", "type", "w", "key"])
     with pytest.raises(InvalidWorkloadError) as caught:
         Workload.parse(TEXT, python=[MODULE]).run(few)
@@ -175,10 +177,10 @@ def test_attributes_that_are_not_there_are_told_with_the_nearest() -> None:
     assert "by: the events have no attribute 'k'" in str(caught.value)
 
 
-def test_explain_draws_the_tree() -> None:
-    told = Workload.parse(TEXT, python=[MODULE]).explain()
-    assert "map_collect by item.k at S" in told
-    assert "partitioned by k" in told
+def test_explain_contains_the_expression_tree() -> None:
+    explained = Workload.parse(TEXT, python=[MODULE]).explain()
+    assert "map_collect by item.k at S" in explained
+    assert "partitioned by k" in explained
 
 
 # --- the operator -----------------------------------------------------------------------------
@@ -212,35 +214,35 @@ def given_out(batches: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("query", ["totals", "per_key", "kinds", "pipeline"])
-def test_cuts_and_saved_states_change_nothing(query: str) -> None:
+def test_results_do_not_depend_on_batches_and_saved_states(query: str) -> None:
     unit, batch = unit_and_batch(f"QUERY q FROM detectors:{query}")
     kind = kind_for(unit)
     expected = given_out(kind.operator(unit, OperatorOptions()).process(batch))
     assert len(expected) > 2
     operator = kind.operator(unit, OperatorOptions())
-    found = []
+    results = []
     for begin in range(0, batch.num_rows, 7):
-        found += given_out(operator.process(batch.slice(begin, 7)))
+        results += given_out(operator.process(batch.slice(begin, 7)))
         assert operator.deadline() is None
         operator = kind.load(unit, operator.save())
-    assert found + given_out(operator.close()) == expected
+    assert results + given_out(operator.close()) == expected
 
 
-def test_keys_one_after_another_give_the_same() -> None:
+def test_results_of_consecutive_keys_are_those_of_interleaved_keys() -> None:
     unit, batch = unit_and_batch("QUERY q FROM detectors:totals")
     kind = kind_for(unit)
     expected = given_out(kind.operator(unit, OperatorOptions()).process(batch))
     order = np.argsort(batch.column("key").to_numpy(), kind="stable")
     sorted_ = batch.take(pa.array(order))
     operator = kind.operator(unit, OperatorOptions(one_slot=True))
-    found = []
+    results = []
     for begin in range(0, batch.num_rows, 7):
-        found += given_out(operator.process(sorted_.slice(begin, 7)))
+        results += given_out(operator.process(sorted_.slice(begin, 7)))
         operator = kind.load(unit, operator.save())
-    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert sorted(map(repr, results)) == sorted(map(repr, expected))
 
 
-def test_a_state_that_is_damaged_is_refused() -> None:
+def test_a_damaged_state_is_rejected() -> None:
     unit, batch = unit_and_batch("QUERY q FROM detectors:totals")
     kind = kind_for(unit)
     operator = kind.operator(unit, OperatorOptions())
@@ -251,7 +253,7 @@ def test_a_state_that_is_damaged_is_refused() -> None:
 
 
 @pytest.mark.parametrize("number", [40, 70])
-def test_conditions_on_many_attributes_are_told_apart(number: int) -> None:
+def test_conditions_on_many_attributes_are_distinguished(number: int) -> None:
     steps = [qre.atom(getattr(qre.item, f"a{n}") > 0, type) for n in range(number)]
     in_turn = qre.iter_last(qre.split(*steps, lambda *ones: len(ones)))
     drawn = np.random.default_rng(number)
@@ -261,6 +263,6 @@ def test_conditions_on_many_attributes_are_told_apart(number: int) -> None:
         signs[n::number] = 1
         columns[f"a{n}"] = pa.array([None if sign == 0 else float(sign) for sign in signs])
     table = pa.table(columns)
-    found = Workload(el.query("in_turn").from_python(in_turn)).run(table)["in_turn"].to_pylist()
-    assert found == in_turn.run(table).to_pylist()
-    assert found == [{"time": n * number - 1, "value": number} for n in (1, 2)]
+    results = Workload(el.query("in_turn").from_python(in_turn)).run(table)["in_turn"].to_pylist()
+    assert results == in_turn.run(table).to_pylist()
+    assert results == [{"time": n * number - 1, "value": number} for n in (1, 2)]

@@ -67,7 +67,7 @@ SECONDS = st.integers(-600, 600)
 @given(
     st.sampled_from(sorted(PREDICATES)), st.lists(st.tuples(SECONDS, SECONDS, SECONDS), min_size=1)
 )
-def test_predicates_hold_of_items_as_pythons_own_do(name, numbers) -> None:
+def test_predicates_agree_with_comparisons_in_python(name, numbers) -> None:
     items = items_of(numbers)
     stream = counter(name).start()
     assert [stream.push(item) for item in items] == expected(name, items)
@@ -83,7 +83,7 @@ def run(name: str, events: object) -> list[int]:
 
 
 @pytest.mark.parametrize("name", sorted(PREDICATES))
-def test_both_engines_evaluate_them_alike(name: str, spark: SparkSession) -> None:
+def test_both_drivers_evaluate_them_equally(name: str, spark: SparkSession) -> None:
     drawn = np.random.default_rng(3).integers(-600, 600, (40, 3)).tolist()
     items = items_of([tuple(numbers) for numbers in drawn])
     assert run(name, pa.Table.from_pylist(items)) == expected(name, items)
@@ -101,7 +101,7 @@ def test_both_engines_evaluate_them_alike(name: str, spark: SparkSession) -> Non
         (pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-01 00:04:59.999999999")),
     ],
 )
-def test_items_may_have_any_times_of_python(earlier: object, later: object) -> None:
+def test_items_may_have_any_date_and_time_types_of_python(earlier: object, later: object) -> None:
     within = ITEM.end - ITEM.start < timedelta(minutes=5)
     stream = qre.iterate1(
         qre.either(qre.atom(within, lambda item: 1), qre.atom(~within, lambda item: 0)), qre.sum(0)
@@ -110,7 +110,7 @@ def test_items_may_have_any_times_of_python(earlier: object, later: object) -> N
     assert stream.push({"type": "B", "start": earlier, "end": later + timedelta(minutes=5)}) == 1
 
 
-def test_a_number_beside_a_length_of_time_is_rejected_by_its_condition() -> None:
+def test_comparing_a_number_with_a_length_of_time_is_rejected() -> None:
     module = types.ModuleType("detectors")
     module.q = qre.iterate1(  # type: ignore[attr-defined]
         qre.atom(ITEM.v < timedelta(minutes=5), lambda item: 1), qre.sum(0)

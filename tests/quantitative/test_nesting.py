@@ -68,21 +68,21 @@ def test_a_query_used_twice_at_each_level_is_described_quickly() -> None:
     assert repr(nested(combined, 16)).startswith("<combine(combine(")
 
 
-def test_choices_within_one_another_are_those_of_one_either() -> None:
+def test_nested_choices_become_those_of_one_either() -> None:
     query = functools.reduce(qre.either, (qre.atom(qre.event(f"t{n}")) for n in range(300)))
     assert (len(query.node.parts), query.node.depth) == (300, 2)
     assert query.start().extend([{"type": "t7"}])[0] == [0]
 
 
 @pytest.mark.parametrize("join", [operator.or_, operator.and_])
-def test_thousands_of_predicates_are_joined(join: Callable[[Any, Any], Any]) -> None:
+def test_thousands_of_predicates_can_be_combined(join: Callable[[Any, Any], Any]) -> None:
     predicates = [qre.predicate(A.val >= n) for n in range(1000)]
     query = qre.atom(functools.reduce(join, predicates))
     flipped = qre.atom(functools.reduce(lambda left, right: join(right, left), predicates))
     for value, expected in ((0, join is operator.or_), (999, True), (-1, False)):
         for each in (query, flipped):
-            found = each.start().extend([{"type": "A", "val": value}])[0]
-            assert found == ([0] if expected else [])
+            positions = each.start().extend([{"type": "A", "val": value}])[0]
+            assert positions == ([0] if expected else [])
 
 
 def turned(levels: int) -> Any:
@@ -120,5 +120,5 @@ def test_conditions_and_rates_nested_too_deeply_are_rejected_with_the_limit(
         make()
 
 
-def test_a_predicate_turned_twice_is_itself() -> None:
+def test_a_predicate_negated_twice_is_itself() -> None:
     assert (~~A).condition == A.condition

@@ -43,7 +43,7 @@ def test_the_rate_of_example_4_prints_as_the_paper_writes_it() -> None:
     assert str(days.rate) == "((B M* E)* D)*"
 
 
-def test_patients_with_two_critical_days_running_are_found() -> None:
+def test_two_consecutive_critical_days_of_a_patient_are_detected() -> None:
     """Section 2: the patients for whom the two past consecutive days have been critical."""
     keyed = {"B": "p", "M": "p", "E": "p"}
     episode = qre.split(
@@ -73,7 +73,7 @@ def test_patients_with_two_critical_days_running_are_found() -> None:
     assert outputs(query, events) == [[], ["x"], ["y"]]
 
 
-def test_episodes_with_an_extreme_measurement_give_the_mean_after_the_last_one() -> None:
+def test_the_mean_after_the_last_extreme_measurement_of_an_episode() -> None:
     """Section 5, "Why regular parsing?"."""
     extreme = qre.predicate(M.val > 100, "X")
     normal = qre.predicate(M.val <= 100, "N")
@@ -102,8 +102,8 @@ def test_filter_and_map_stream_the_items() -> None:
 def test_a_pipeline_finds_increasing_numbers() -> None:
     """Section 3: streaming composition expresses what is not regular."""
     pairs = qre.apply(
-        qre.sliding(qre.atom(), 2, (), lambda kept, v: (*kept, v)),
-        lambda kept: len(kept) == 2 and kept[1] > kept[0],
+        qre.sliding(qre.atom(), 2, (), lambda pair, v: (*pair, v)),
+        lambda pair: len(pair) == 2 and pair[1] > pair[0],
     )
     rises = pairs >> qre.filter(qre.item == True)  # noqa: E712 - a condition on items
     assert rises.start().extend([1, 2, 2, 5, 3])[0] == [1, 3]
@@ -116,7 +116,7 @@ def test_the_fold_runs_from_left_to_right() -> None:
     assert outputs(query, [1, 2, 3])[-1] == "op(op(op(b, 1), 2), 3)"
 
 
-def test_iterations_of_a_fixed_number_and_of_one_at_least() -> None:
+def test_iterate_n_and_iterate1() -> None:
     assert str(qre.iterate_n(qre.atom(M), 2, 0, max).rate) == "M M"
     assert str(qre.iterate1(qre.atom(M), 0, max).rate) == "M+"
     three = qre.iter_last(qre.iterate_n(qre.atom(), 3, qre.sum()))
@@ -124,7 +124,7 @@ def test_iterations_of_a_fixed_number_and_of_one_at_least() -> None:
     assert outputs(qre.tumbling(qre.atom(), 3, qre.sum()), [1, 2, 3, 4, 5, 6, 7]) == [6, 15]
 
 
-def test_a_sliding_window_holds_all_values_while_there_are_fewer() -> None:
+def test_a_sliding_window_contains_all_values_while_there_are_fewer_than_its_size() -> None:
     window = qre.sliding(qre.atom(), 3, qre.sum())
     assert outputs(window, [1, 2, 3, 4, 5]) == [1, 3, 6, 9, 12]
     events = qre.count_in_window(qre.atom(), 2, lambda v: v > 2)
@@ -132,7 +132,7 @@ def test_a_sliding_window_holds_all_values_while_there_are_fewer() -> None:
 
 
 @pytest.mark.parametrize("init", [5, 0.5, Fraction(1, 2), np.array([1, 2])])
-def test_a_sliding_sum_begins_once_with_what_it_begins_with(init: Any) -> None:
+def test_a_sliding_sum_adds_its_initial_value_once(init: Any) -> None:
     values = range(1, 6)
     expected = [init + sum(values[max(0, end - 3) : end]) for end in values]
     assert np.array_equal(outputs(qre.sliding(qre.atom(), 3, qre.sum(init)), values), expected)
@@ -142,7 +142,7 @@ def test_output_every_other_day_for_each_key_as_in_figure_2() -> None:
     views = qre.split(
         qre.iterate(qre.atom(~D), qre.count()), qre.atom(D), lambda number, end: number
     )
-    two_days = qre.split(views, views, lambda one, other: (one, other))
+    two_days = qre.split(views, views, lambda first, second: (first, second))
     query = qre.map_collect(D, "k", qre.iter_last(two_days), D.times(2).plus())
     events = [{"type": kind, "k": key} for kind, key in ["Mx", "My", "D-", "Mx", "D-", "Mz", "D-"]]
     assert outputs(query, events) == [{"x": (1, 1), "y": (1, 0)}]
@@ -176,11 +176,11 @@ def test_output_every_other_day_for_each_key_as_in_figure_2() -> None:
         (qre.quantile(1.0), [5, 1, 4], 5),
     ],
 )
-def test_a_fold_gives_the_statistic_it_is_named_after(
+def test_a_fold_computes_the_statistic_of_its_name(
     fold: qre.Fold, values: list[Any], expected: Any
 ) -> None:
     total = fold.init
     for value in values:
         total = fold.step(total, value)
-    found = total if fold.finish is None else fold.finish(total)
-    assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
+    statistic = total if fold.finish is None else fold.finish(total)
+    assert statistic == (pytest.approx(expected) if isinstance(expected, float) else expected)

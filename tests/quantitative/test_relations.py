@@ -75,7 +75,7 @@ def test_compiled_relations_are_those_of_python(query: qre.Query) -> None:
     assert compiled.equals(query.run(table, compiled=False))
 
 
-def test_what_is_no_function_or_fold_is_refused() -> None:
+def test_arguments_other_than_functions_and_folds_are_rejected() -> None:
     for operation in (qre.select, qre.project, qre.join):
         wrong: Any = operation
         with pytest.raises(QuerySemanticError, match="takes a function of two values, not 3"):
@@ -85,7 +85,7 @@ def test_what_is_no_function_or_fold_is_refused() -> None:
         qre.aggregate(mistaken)
 
 
-def test_the_operation_that_raises_is_named() -> None:
+def test_an_error_names_the_operation_that_raised_it() -> None:
     query = qre.apply(TOTALS, qre.project(lambda key, total: 1 / (total - 1.0)))
     with pytest.raises(qre.OperationError) as caught:
         query.start().extend(ITEMS)

@@ -24,7 +24,7 @@ a, b = qre.event("a"), qre.event("b")
 LONGEST, SHORT = 3, 2
 
 
-def test_the_papers_ambiguous_expression_is_refused_with_its_witness() -> None:
+def test_the_papers_ambiguous_expression_is_rejected_with_its_witness() -> None:
     either = (a | b).star()
     with pytest.raises(qre.RateError, match=r"'b b' is \[\] · \[b b\] or \[b\] · \[b\]") as caught:
         qre.split(qre.match(either), qre.atom(b), qre.match(either), lambda *_: None)
@@ -33,31 +33,31 @@ def test_the_papers_ambiguous_expression_is_refused_with_its_witness() -> None:
 
 
 def test_the_papers_unambiguous_form_is_accepted() -> None:
-    found = qre.split(qre.match(a.star()), qre.atom(b), qre.match((a | b).star()), lambda *_: None)
-    assert str(found.rate) == "a* b (a | b)*"
+    query = qre.split(qre.match(a.star()), qre.atom(b), qre.match((a | b).star()), lambda *_: None)
+    assert str(query.rate) == "a* b (a | b)*"
 
 
-def test_an_iteration_over_what_may_be_empty_is_refused() -> None:
+def test_an_iteration_of_the_empty_sequence_is_rejected() -> None:
     with pytest.raises(qre.RateError, match="contains the empty sequence") as caught:
         qre.iterate(qre.match(a.star()), 0, lambda n, _: n)
     assert caught.value.witness == "()"
 
 
-def test_an_ambiguous_iteration_is_refused_with_a_shortest_witness() -> None:
+def test_an_ambiguous_iteration_is_rejected_with_a_shortest_witness() -> None:
     with pytest.raises(qre.RateError) as caught:
         qre.iterate(qre.either(qre.atom(a), qre.match(qre.seq(a, a))), 0, lambda n, _: n)
     assert caught.value.witness == "a a"
 
 
-def test_parts_of_either_that_share_a_sequence_are_refused_by_the_narrowest_names() -> None:
+def test_the_error_for_parts_of_either_in_common_uses_the_most_specific_predicates() -> None:
     high = qre.predicate(a.v > 5, "high")
     with pytest.raises(qre.RateError, match="both match 'high'"):
         qre.either(qre.atom(a), qre.atom(high))
 
 
-def test_contradicting_conditions_are_told_apart() -> None:
-    found = qre.either(qre.atom(a.v > 5), qre.atom(a.v <= 5), qre.atom(a.v.is_null()))
-    assert str(found.rate) == "(a.v > 5) | (a.v <= 5) | (a.v IS NULL)"
+def test_contradictory_conditions_are_disjoint() -> None:
+    query = qre.either(qre.atom(a.v > 5), qre.atom(a.v <= 5), qre.atom(a.v.is_null()))
+    assert str(query.rate) == "(a.v > 5) | (a.v <= 5) | (a.v IS NULL)"
 
 
 def test_parts_of_combine_must_match_the_same_sequences() -> None:
@@ -70,7 +70,7 @@ def test_parts_of_combine_must_match_the_same_sequences() -> None:
     assert str(same.rate) == "a+"
 
 
-def test_keys_must_have_values_where_they_are_collected_only() -> None:
+def test_keys_must_have_values_at_synchronization_items_only() -> None:
     sync = qre.event("s")
     per_key = qre.iterate(qre.atom(~sync), 0, lambda n, _: n + 1)
     with pytest.raises(qre.RateError, match="at which nothing is collected") as caught:
@@ -84,11 +84,11 @@ def test_the_rate_of_output_depends_on_synchronization_items_alone() -> None:
     with pytest.raises(QuerySemanticError, match="written with a"):
         qre.map_collect(sync, "k", per_key, qre.seq(a, sync))
     full = qre.seq((~sync).star(), sync)
-    found = qre.map_collect(sync, "k", per_key, full.plus())
-    assert str(found.rate) == "(~s* s)+"
+    query = qre.map_collect(sync, "k", per_key, full.plus())
+    assert str(query.rate) == "(~s* s)+"
 
 
-def test_nothing_is_known_of_a_plain_python_predicate_and_the_refusal_says_so() -> None:
+def test_an_error_that_depends_on_a_predicate_in_python_says_so() -> None:
     big = qre.predicate(lambda item: item.v > 5, "big")
     assert str(qre.filter(big).rate) == "any* big"
     with pytest.raises(qre.RateError, match="Nothing is known of big, written in plain Python"):
@@ -96,7 +96,7 @@ def test_nothing_is_known_of_a_plain_python_predicate_and_the_refusal_says_so() 
     assert str(qre.either(qre.atom(big), qre.atom(~big)).rate) == "big | ~big"
 
 
-def test_a_rate_that_never_matches_is_warned_of_with_the_reason() -> None:
+def test_a_warning_for_a_rate_that_never_matches_has_the_reason() -> None:
     impossible = qre.atom(qre.predicate((a.v > 5) & (a.v < 3), "odd"))
     assert impossible.warnings == ("the rate odd never matches: no item satisfies odd",)
     assert qre.atom(a).warnings == ()
@@ -160,7 +160,7 @@ def test_arguments_other_than_queries_are_refused_with_a_remedy(build: Any, mess
         (lambda s: qre.union(s, s.times(2)).star(), "iterate", "s s"),
     ],
 )
-def test_an_ambiguous_rate_of_map_collect_is_refused_with_a_witness(
+def test_an_ambiguous_rate_of_map_collect_is_rejected_with_a_witness(
     rate: Callable[[Regex], Regex], rule: str, witness: str
 ) -> None:
     sync = qre.event("s")
@@ -172,7 +172,7 @@ def test_an_ambiguous_rate_of_map_collect_is_refused_with_a_witness(
 
 @given(regexes(3, st.just(qre.event("s"))))
 @settings(max_examples=EXAMPLES)
-def test_map_collect_takes_the_rates_that_match_takes_and_combine_tells_of_them_what_is_true(
+def test_map_collect_accepts_the_rates_of_match_and_combine_compares_them(
     over: Regex,
 ) -> None:
     sync = qre.event("s")
@@ -195,7 +195,7 @@ def test_map_collect_takes_the_rates_that_match_takes_and_combine_tells_of_them_
         assert all((parse(word) > 0) == (parse_usual(word) > 0) for word in every)
 
 
-def test_the_witness_of_either_names_all_predicates_that_hold() -> None:
+def test_the_witness_of_either_names_all_satisfied_predicates() -> None:
     even, large = qre.item.v % 2 == 0, qre.item.v > 5
     with pytest.raises(qre.RateError) as caught:
         qre.either(qre.atom(even), qre.atom(large))
@@ -204,10 +204,10 @@ def test_the_witness_of_either_names_all_predicates_that_hold() -> None:
     assert "Of item.v % 2 it is known only that equal items give equal values." in str(caught.value)
 
 
-def test_computed_numbers_are_known_up_to_rounding_and_the_refusal_says_so() -> None:
+def test_an_error_that_depends_on_rounding_says_so() -> None:
     v = qre.item.v
-    found = qre.either(qre.atom(v + 1 > 3), qre.atom(v <= 2))  # rounding keeps order
-    assert str(found.rate) == "(item.v + 1 > 3) | (item.v <= 2)"
+    query = qre.either(qre.atom(v + 1 > 3), qre.atom(v <= 2))  # rounding keeps order
+    assert str(query.rate) == "(item.v + 1 > 3) | (item.v <= 2)"
     with pytest.raises(
         qre.RateError, match=r"The values of item.v \* 2.5 are known up to"
     ) as error:
@@ -219,7 +219,7 @@ def test_computed_numbers_are_known_up_to_rounding_and_the_refusal_says_so() -> 
 
 @given(st.lists(regexes(2), min_size=2, max_size=2))
 @settings(max_examples=EXAMPLES)
-def test_split_is_refused_just_where_a_short_sequence_can_be_cut_in_two_ways(
+def test_split_is_rejected_exactly_if_a_sequence_can_be_cut_in_two_ways(
     rates: list[Regex],
 ) -> None:
     try:
@@ -241,22 +241,22 @@ def test_split_is_refused_just_where_a_short_sequence_can_be_cut_in_two_ways(
 
 @given(regexes(2), regexes(2))
 @settings(max_examples=EXAMPLES)
-def test_equivalence_and_containment_are_those_of_the_languages(one: Regex, other: Regex) -> None:
-    if not (is_typed(one) and is_typed(other)):
+def test_equivalence_and_containment_are_those_of_the_languages(left: Regex, right: Regex) -> None:
+    if not (is_typed(left) and is_typed(right)):
         return
-    # what tells two rates apart may be any item: all of them in short sequences
+    # a witness may contain any item: all of them in short sequences
     every = {*words(LONGEST), *words(SHORT, EVERY)}
-    parse, parse_other = parser(one), parser(other)
+    parse, parse_other = parser(left), parser(right)
     members = [(parse(w) > 0, parse_other(w) > 0) for w in every]
     try:
-        check_equivalent("here", [one, other])
+        check_equivalent("here", [left, right])
     except qre.RateError as error:
         if written_length(error.witness) <= SHORT:
             assert any(x != y for x, y in members)
     else:
         assert all(x == y for x, y in members)
     try:
-        check_contained("here", one, other)
+        check_contained("here", left, right)
     except qre.RateError as error:
         if written_length(error.witness) <= SHORT:
             assert any(x and not y for x, y in members)
@@ -279,7 +279,7 @@ def test_the_automaton_of_a_rate_accepts_its_language(regex: Regex) -> None:
 
 @given(regexes(3))
 @settings(max_examples=EXAMPLES)
-def test_match_accepts_just_the_expressions_that_parse_in_one_way(regex: Regex) -> None:
+def test_match_accepts_exactly_the_unambiguous_expressions(regex: Regex) -> None:
     try:
         qre.match(regex)
     except qre.RateError:
@@ -297,13 +297,13 @@ def test_a_query_of_fifty_combinators_is_built_in_a_second() -> None:
 
 def fifty() -> qre.Query:
     names = [qre.event(f"t{n}") for n in range(30)]
-    found = qre.atom(names[0], lambda item: 1)
+    query = qre.atom(names[0], lambda item: 1)
     for n in range(1, 24):
         if n % 4 == 0:
-            found = qre.iterate(qre.split(found, qre.atom(names[n]), qre.left), 0, max)
+            query = qre.iterate(qre.split(query, qre.atom(names[n]), qre.left), 0, max)
         else:
-            found = qre.split(found, qre.atom(names[n]), lambda x, y: x)
-    return qre.iter_last(qre.split(found, qre.atom(qre.event("end")), qre.left))
+            query = qre.split(query, qre.atom(names[n]), lambda x, y: x)
+    return qre.iter_last(qre.split(query, qre.atom(qre.event("end")), qre.left))
 
 
 def count(node: Node) -> int:
@@ -315,15 +315,15 @@ def cutter(rates: list[Regex]) -> Callable[[tuple[Any, ...]], int]:
     parsers = list(map(parser, rates))
 
     def ways(word: tuple[Any, ...]) -> int:
-        found = {0: 1}
+        counts = {0: 1}
         for parse in parsers:
             after: dict[int, int] = {}
-            for start, number in found.items():
+            for start, number in counts.items():
                 for stop in range(start, len(word) + 1):
                     if parse(word[start:stop]):
                         after[stop] = after.get(stop, 0) + number
-            found = after
-        return found.get(len(word), 0)
+            counts = after
+        return counts.get(len(word), 0)
 
     return ways
 
@@ -368,7 +368,7 @@ def is_of(letter: Any, item: Any, regex: Regex) -> bool:
     "join",
     [lambda a, b: a and b, lambda a, b: a or b, lambda a, _: not a, lambda a, b: a.star() or b],
 )
-def test_python_s_own_and_or_and_not_are_refused(join: Callable[[object, object], object]) -> None:
+def test_and_or_and_not_of_python_are_rejected(join: Callable[[object, object], object]) -> None:
     with pytest.raises(TypeError, match=r"Combine them by &, \| and ~"):
         join(qre.event("A"), qre.event("B"))
 
@@ -383,7 +383,7 @@ OWN = ("name", "condition", "tests", "symbol", "named", "star", "plus", "optiona
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_column_called_as_what_a_predicate_has_is_read_in_brackets(name: str) -> None:
+def test_a_column_named_like_an_attribute_of_predicates_is_read_in_brackets(name: str) -> None:
     event = qre.event("M")
     assert {*OWN} == {own for own in dir(event) if not own.startswith("_")}
     query = qre.iterate1(qre.atom(event & (event[name] == "x"), lambda _: 1), qre.sum())

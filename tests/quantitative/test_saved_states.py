@@ -119,7 +119,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {value!r:.30}")
-def test_values_are_read_as_they_were(value: Any) -> None:
+def test_values_are_loaded_unchanged(value: Any) -> None:
     again = decode(encode(value))
     assert type(again) is type(value)
     assert repr(again) == repr(value)
@@ -131,7 +131,7 @@ def test_values_are_read_as_they_were(value: Any) -> None:
         assert getattr(again, same) == getattr(value, same)
 
 
-def test_arrays_and_what_has_no_equality_are_read_as_they_were() -> None:
+def test_arrays_and_nan_are_loaded_unchanged() -> None:
     array = np.arange(6, dtype=np.int16).reshape(2, 3)
     again = decode(encode(array[:, ::2]))
     assert (again.dtype, again.tolist()) == (np.int16, [[0, 2], [3, 5]])
@@ -151,11 +151,11 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 @settings(max_examples=100)
-def test_drawn_values_are_read_as_they_were(value: Any) -> None:
+def test_drawn_values_are_loaded_unchanged(value: Any) -> None:
     assert repr(decode(encode(value))) == repr(value)
 
 
-def test_what_two_values_share_is_shared_again_and_written_once() -> None:
+def test_a_container_that_occurs_twice_is_written_once_and_shared_again() -> None:
     shared = ["a", "b"] * 100
     first, second = decode(encode((shared, shared)))
     assert first is second
@@ -194,7 +194,7 @@ for _ in range(MOST_NESTED):
         (NESTED, f"more than {MOST_NESTED} containers in one another"),
     ],
 )
-def test_other_values_are_refused_and_the_function_that_gave_them_is_named(
+def test_unsupported_values_are_rejected_with_the_function_that_returned_them(
     value: object, sentence: str
 ) -> None:
     def kept(item: object) -> object:
@@ -224,7 +224,7 @@ def test_the_function_in_the_query_of_a_key_is_named() -> None:
         stream.save()
 
 
-def test_a_value_that_is_given_out_and_not_kept_names_its_query() -> None:
+def test_an_unsupported_last_value_names_its_query() -> None:
     stream = qre.atom(qre.any, lambda item: Plain()).start()
     stream.push(1)
     with pytest.raises(StateError, match=r"the value of atom\(any, lambda:\d+\) is a .*Plain"):
@@ -242,7 +242,7 @@ def test_accumulators_may_be_dataclasses() -> None:
     assert query.load(stream.save()).push(-1.0) == Extent(-1.0, 3.0)
 
 
-def test_no_function_of_a_class_is_called_when_a_state_is_read() -> None:
+def test_loading_a_state_calls_no_function_of_a_class() -> None:
     state = encode(Noisy(5))
     RAN.clear()
     again = decode(state)
@@ -272,7 +272,7 @@ KEPT: dict[str, Query] = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_forged_state_of_a_stream_is_refused(name: str) -> None:
+def test_a_forged_state_of_a_stream_is_rejected(name: str) -> None:
     query = KEPT[name]
     stream = query.start()
     stream.extend(ITEMS)
@@ -282,7 +282,7 @@ def test_a_forged_state_of_a_stream_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["totals", "per_key", "kinds", "pipeline"])
-def test_a_forged_state_of_an_operator_is_refused(query: str) -> None:
+def test_a_forged_state_of_an_operator_is_rejected(query: str) -> None:
     unit, batch = unit_and_batch(f"QUERY q FROM detectors:{query}")
     kind = kind_for(unit)
     operator = kind.operator(unit, OperatorOptions())
@@ -362,14 +362,14 @@ EMPTY = container((), 0)
         encode("../../etc/passwd") + container(pytz.UTC, 1),
     ],
 )
-def test_content_that_no_state_has_is_refused_though_its_checksum_is_right(content: bytes) -> None:
+def test_invalid_content_with_a_correct_checksum_is_rejected(content: bytes) -> None:
     RAN.clear()
     with pytest.raises(StateError), allocating_little():
         decode(content)
     query = inverse_of_last()
-    kept = varint(0) + varint(len(content)) + content
+    state = varint(0) + varint(len(content)) + content
     with pytest.raises(StateError), allocating_little():
-        query.load(seal(SAVED_BY, fingerprint(query.stages), kept))
+        query.load(seal(SAVED_BY, fingerprint(query.stages), state))
     assert RAN == []
 
 
@@ -387,7 +387,7 @@ def test_a_key_that_refers_to_itself_many_times_is_not_hashed(
         encode({key: 1})
 
 
-def test_a_deep_value_that_occurs_again_in_a_deep_one_is_refused_when_it_is_saved() -> None:
+def test_a_deep_value_that_occurs_again_below_another_is_rejected_when_saved() -> None:
     inner: Any = ()
     for _ in range(MOST_NESTED - 10):
         inner = (inner,)
@@ -410,28 +410,28 @@ def test_a_deep_value_that_occurs_again_in_a_deep_one_is_refused_when_it_is_save
         None,
     ],
 )
-def test_a_state_that_does_not_fit_the_machine_is_refused(state: object) -> None:
+def test_a_state_of_another_machine_is_rejected(state: object) -> None:
     query = inverse_of_last()
     content = encode((state, None))
-    kept = varint(0) + varint(len(content)) + content
+    saved = varint(0) + varint(len(content)) + content
     with pytest.raises(StateError, match="not fit the query's machine"):
-        query.load(seal(SAVED_BY, fingerprint(query.stages), kept))
+        query.load(seal(SAVED_BY, fingerprint(query.stages), saved))
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_a_state_is_loaded_from_whatever_holds_bytes(kind: Callable[[bytes], bytes]) -> None:
+def test_a_state_is_loaded_from_any_type_of_bytes(kind: Callable[[bytes], bytes]) -> None:
     stream = inverse_of_last().start()
     loaded = inverse_of_last().load(kind(stream.save()))
     assert loaded.save() == stream.save()
 
 
 @pytest.mark.parametrize("state", ["text", None, 3, b"nothing"])
-def test_what_is_no_saved_state_is_refused(state: Any) -> None:
+def test_values_other_than_saved_states_are_rejected(state: Any) -> None:
     with pytest.raises(StateError, match="not a saved state"):
         inverse_of_last().load(state)
 
 
-def test_a_state_of_another_query_or_of_an_older_release_is_refused() -> None:
+def test_a_state_of_another_query_or_of_an_older_release_is_rejected() -> None:
     with pytest.raises(StateError, match="with other queries"):
         qre.filter(qre.any).load(inverse_of_last().start().save())
     older = b"elsinore quantitative state\n\1\0" + pickle.dumps(Command())
@@ -500,7 +500,7 @@ EPISODE = {"type": ["M", "other", "S"], "v": [1.0, 2.0, 3.0]}
 
 
 @pytest.mark.parametrize("how", ["compiled", "interpreted"])
-def test_keys_between_two_episodes_take_a_bit_in_a_state_and_are_not_open(how: str) -> None:
+def test_keys_between_two_episodes_are_a_bit_in_a_state_and_are_not_open(how: str) -> None:
     unit, count = unit_of_episodes(how), 4000
     kind = kind_for(unit)
     whole, operator = (kind.operator(unit, OperatorOptions()) for _ in range(2))

@@ -20,7 +20,7 @@ SLACK = 2  # the bound holds with 99 % probability: twice of it, as good as alwa
 def stream(order: str, count: int) -> list[float]:
     random = np.random.default_rng(3)
     rising = np.arange(count, dtype=float)
-    found = {
+    orders = {
         "random": random.random(count),
         "rising": rising,
         "falling": rising[::-1],
@@ -28,7 +28,7 @@ def stream(order: str, count: int) -> list[float]:
         "equal": np.full(count, 7.0),
         "heavy": random.pareto(0.7, count),
     }
-    return found[order].tolist()  # type: ignore[no-any-return]
+    return orders[order].tolist()  # type: ignore[no-any-return]
 
 
 def rank_error(values: list[float], value: float, fraction: float) -> float:
@@ -44,14 +44,14 @@ def test_quantiles_of_the_last_values_are_within_the_error(order: str) -> None:
     values = stream(order, 4000)
     for fraction in (0.5, 0.95):
         query = qre.approx_quantile_in_window(qre.atom(), size, fraction, error)
-        found = query.start().extend(values)[1]
-        assert len(found) == len(values)
+        estimates = query.start().extend(values)[1]
+        assert len(estimates) == len(values)
         for place in (1, 10, 700, 1499, 1500, 2222, 3999):
             window = values[max(0, place + 1 - size) : place + 1]
-            assert rank_error(window, found[place], fraction) <= SLACK * error + 1 / len(window)
+            assert rank_error(window, estimates[place], fraction) <= SLACK * error + 1 / len(window)
 
 
-def test_sketches_of_parts_are_joined_to_one_of_the_whole() -> None:
+def test_sketches_of_parts_are_merged_into_one_of_the_whole() -> None:
     values = stream("heavy", 20_000)
     fold = qre.sketch(0.01)
     parts = []
@@ -79,17 +79,17 @@ def test_the_space_of_a_window_hardly_grows_with_its_length() -> None:
     assert sizes[1] < 8 * 80_000 / 5
 
 
-def test_a_saved_window_goes_on_within_the_error() -> None:
+def test_a_loaded_window_stays_within_the_error() -> None:
     query = qre.approx_quantile_in_window(qre.atom(), 800, 0.5, 0.1)
     values = stream("rising", 2000)
     before = query.start()
     before.extend(values[:1100])
     after = query.load(before.save())
-    found = after.extend(values[1100:])[1][-1]
-    assert rank_error(values[-800:], found, 0.5) <= SLACK * 0.1
+    estimates = after.extend(values[1100:])[1][-1]
+    assert rank_error(values[-800:], estimates, 0.5) <= SLACK * 0.1
 
 
-def test_a_state_that_is_gone_on_from_twice_is_the_same_for_both() -> None:
+def test_a_state_that_is_continued_twice_does_not_change() -> None:
     fold = qre.sketch_quantile(0.5, 0.01)
     base = fold.init
     for value in range(100):
@@ -102,12 +102,12 @@ def test_a_state_that_is_gone_on_from_twice_is_the_same_for_both() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"no sketch at all", b"\x05\x01\x0f"])
-def test_bytes_that_are_no_sketch_are_refused(data: bytes) -> None:
+def test_bytes_other_than_sketches_are_rejected(data: bytes) -> None:
     with pytest.raises(InputError, match="not the bytes of a sketch"):
         qre.sketched_quantile([data], 0.5)
 
 
-def test_nan_and_impossible_errors_are_refused() -> None:
+def test_nan_and_impossible_errors_are_rejected() -> None:
     with pytest.raises(qre.OperationError, match="NaN has no place"):
         qre.approx_quantile_in_window(qre.atom(), 5, 0.5).start().push(float("nan"))
     with pytest.raises(QuerySemanticError, match="error is between 0 and 1"):
@@ -118,7 +118,7 @@ def test_nan_and_impossible_errors_are_refused() -> None:
         qre.approx_quantile_in_window(qre.atom(), 0, 0.5)
 
 
-def test_keys_sketches_are_joined_after_a_run_on_spark(spark: "SparkSession") -> None:
+def test_sketches_of_keys_are_merged_after_a_run_on_spark(spark: "SparkSession") -> None:
     values = stream("random", 3000)
     kinds = ["E" if n >= 2994 else "M" for n in range(3000)]
     rows = [(n, kinds[n], n % 6, values[n]) for n in range(3000)]
@@ -128,8 +128,8 @@ def test_keys_sketches_are_joined_after_a_run_on_spark(spark: "SparkSession") ->
         qre.atom(qre.event("E")),
         qre.left,
     )
-    found: Any = sketched.by("key").run(frame, value="binary").toArrow()["value"].to_pylist()
-    assert len(found) == 6
-    joined = qre.sketched_quantile(found, 0.25)
+    estimates: Any = sketched.by("key").run(frame, value="binary").toArrow()["value"].to_pylist()
+    assert len(estimates) == 6
+    joined = qre.sketched_quantile(estimates, 0.25)
     assert joined is not None
     assert rank_error(values[:2994], joined, 0.25) <= SLACK * 0.05

@@ -30,7 +30,7 @@ def inverse_of_last() -> Query:
 
 @given(cases(queries()), st.data())
 @settings(max_examples=EXAMPLES)
-def test_a_saved_stream_goes_on_as_if_never_stopped(
+def test_a_loaded_stream_continues_as_if_never_saved(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
     query, stream = case
@@ -55,7 +55,7 @@ def test_a_function_that_raises_names_item_position_and_expression_and_keeps_the
     assert stream.push(1) == 17
 
 
-def test_an_attribute_that_an_item_lacks_is_told_with_the_nearest() -> None:
+def test_the_error_for_a_missing_attribute_of_an_item_suggests_the_nearest() -> None:
     query = qre.iterate(qre.atom(op=lambda item: item.value), qre.sum())
     has = r"no attribute 'value' \(it has: type, valu. Did you mean 'valu'\?\), at item 0"
     for give in (query.start().push, lambda row: query.run([row])):
@@ -63,14 +63,14 @@ def test_an_attribute_that_an_item_lacks_is_told_with_the_nearest() -> None:
             give({"type": "M", "valu": 2})
 
 
-def test_a_stream_shows_its_query_and_its_value() -> None:
+def test_the_representation_of_a_stream_contains_its_query_and_its_value() -> None:
     stream = qre.iterate(qre.atom(), qre.count()).start()
     stream.push(3)
     text = "<stream of <iterate(atom(any), 0, count): any*> at position 1, value 1>"
     assert repr(stream) == text
 
 
-def test_items_before_one_that_fails_in_a_batch_have_been_taken() -> None:
+def test_items_of_a_batch_before_one_that_fails_are_processed() -> None:
     stream = inverse_of_last().start()
     with pytest.raises(qre.OperationError):
         stream.extend([5, 2, 0, 1])
@@ -100,12 +100,12 @@ def test_a_key_that_cannot_be_hashed_is_named_with_its_item() -> None:
         query.start().push({"type": "M", "k": ["x"]})
 
 
-def test_the_key_function_is_not_asked_about_synchronization_items() -> None:
+def test_the_key_function_is_not_called_for_synchronization_items() -> None:
     query = qre.map_collect(S, lambda item: item.k, qre.match(qre.seq((~S).star(), S)), S)
     assert query.start().push({"type": "s"}) == {}
 
 
-def test_an_error_in_a_later_stage_takes_the_earlier_stages_back() -> None:
+def test_an_error_in_a_later_stage_restores_the_earlier_stages() -> None:
     running = qre.filter(qre.any) >> inverse_of_last()
     stream = running.start()
     assert stream.push(5) == 2
@@ -114,7 +114,7 @@ def test_an_error_in_a_later_stage_takes_the_earlier_stages_back() -> None:
     assert (stream.position, stream.push(2)) == (1, 7)
 
 
-def test_keys_that_were_idle_cost_nothing() -> None:
+def test_idle_keys_cost_nothing() -> None:
     calls = []
 
     def at_sync(total: int, item: Any) -> int:
@@ -153,7 +153,7 @@ def test_the_state_of_a_long_stream_is_no_larger_than_that_of_a_short_one() -> N
     assert max(sizes) - min(sizes) < 32
 
 
-def test_a_state_is_read_in_another_process() -> None:
+def test_a_state_is_loaded_in_another_process() -> None:
     stream = (qre.sliding(qre.atom(), 3, qre.sum())).start()
     stream.extend([1, 2, 3])
     code = (
@@ -216,7 +216,7 @@ def test_an_error_tells_the_whole_item_and_its_place_among_all(compiled: bool) -
 
 @given(cases(queries(keys=False), longest=12))
 @settings(max_examples=EXAMPLES)
-def test_rows_that_change_nothing_may_be_left_out(case: tuple[Query, list[Any]]) -> None:
+def test_rows_that_change_nothing_may_be_omitted(case: tuple[Query, list[Any]]) -> None:
     query, stream = case
     table = pa.Table.from_pylist([item._asdict() for item in stream], ITEM_COLUMNS)
     singly, rows = query.start(), query.start()
@@ -231,7 +231,7 @@ def test_rows_that_change_nothing_may_be_left_out(case: tuple[Query, list[Any]])
     assert rows.value == singly.value
 
 
-def test_an_error_in_a_stream_of_a_key_tells_its_item_and_place_in_that_stream() -> None:
+def test_an_error_in_a_keys_stream_names_its_item_and_position_in_that_stream() -> None:
     value = qre.split(qre.match((~M).star()), qre.atom(M, lambda m: 10 // m.v), qre.right)
     query = qre.iterate(value, 0, lambda total, v: total + v).by("k")
     table = pa.table({"type": list("MxMMxM"), "v": [1, 9, 2, 5, 9, 0], "k": [1, 1, 2, 1, 2, 2]})
@@ -259,7 +259,7 @@ def test_an_error_in_a_stream_of_a_key_tells_its_item_and_place_in_that_stream()
         ({"k": [[1], [2]]}, {"by": "k"}, "an array or a map cannot be a key"),
     ],
 )
-def test_events_that_cannot_be_used_stop_the_run(
+def test_unusable_events_stop_the_run(
     columns: dict[str, Any], options: dict[str, str], message: str
 ) -> None:
     table = pa.table({"time": [1, 2], "type": ["M", "s"], "v": [1, 2], "kin": [1, 1]} | columns)
@@ -270,7 +270,7 @@ def test_events_that_cannot_be_used_stop_the_run(
         query.run(table, **options)
 
 
-def test_times_that_are_text_are_in_order_of_time() -> None:
+def test_times_as_text_are_ordered_by_time() -> None:
     times = ["2026-01-01T09:00:00Z", "2026-01-01T09:30:00+01:00", "2026-01-01T08:45:00.5Z"]
     found = qre.map(lambda item: item.v).run({"time": times, "v": [0, 1, 2]})
     assert found["value"].to_pylist() == [1, 2, 0]
@@ -286,7 +286,7 @@ def test_a_run_warns_of_a_rate_that_never_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("types", "told"),
+    ("types", "message"),
     [
         ("bab", "begins with a, but event 0 (counted from 0) does not match: k=7, type=b."),
         ("aaxb", "continues with a or b after 2 events, but event 2 (counted from 0) does not"),
@@ -294,25 +294,25 @@ def test_a_run_warns_of_a_rate_that_never_matches() -> None:
     ],
 )
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_run_without_values_says_where_events_left_the_rate(
-    types: str, told: str, compiled: bool
+def test_the_warning_for_a_run_without_values_names_the_first_event_outside_the_rate(
+    types: str, message: str, compiled: bool
 ) -> None:
     counted = qre.iterate1(qre.atom(qre.event("a")), qre.count())
     query = qre.split(counted, qre.atom(qre.event("b")), qre.left)
     others = {"type": ["b"], "k": [8]}
     events = {"type": list(types) + others["type"], "k": [7] * len(types) + others["k"]}
-    with pytest.warns(qre.NoValueWarning, match=re.escape(told)):
+    with pytest.warns(qre.NoValueWarning, match=re.escape(message)):
         assert query.by("k").run(events, compiled=compiled).num_rows == 0
 
 
-def test_a_key_that_a_column_of_maps_cannot_have_is_told() -> None:
+def test_a_null_key_of_a_map_is_an_error() -> None:
     query = qre.map_collect(S, "k", qre.match(qre.seq((~S).star(), S)), S)
     with pytest.raises(InputError, match="a map with the key None"):
         query.run({"type": ["M", "s"], "k": [None, 1]})
 
 
 @pytest.mark.parametrize("other", ["text", True, 1.5, None])
-def test_values_of_the_parts_of_either_are_numbers_or_of_one_kind(other: Any) -> None:
+def test_parts_of_either_have_values_of_one_type_or_numbers(other: Any) -> None:
     query = qre.iter_last(qre.either(qre.atom(M, lambda _: 1), qre.atom(S, lambda _: other)))
     table = pa.table({"type": ["M", "s"]})
     if isinstance(other, float) or other is None:
@@ -323,7 +323,7 @@ def test_values_of_the_parts_of_either_are_numbers_or_of_one_kind(other: Any) ->
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_parts_of_either_that_turn_out_to_give_values_of_two_kinds_are_refused(
+def test_parts_of_either_with_values_of_two_types_are_an_error_in_the_run(
     compiled: bool,
 ) -> None:
     query = qre.iter_last(qre.either(qre.atom(M, lambda m: m.v), qre.atom(S, lambda s: (s.v, 1))))
@@ -352,7 +352,7 @@ def test_steps_of_a_long_stream_are_as_many_as_items() -> None:
     assert per_batch == [500] * 4
 
 
-def test_a_condition_on_what_an_item_does_not_have_says_what_there_is() -> None:
+def test_the_error_of_a_condition_on_a_missing_attribute_lists_the_attributes() -> None:
     with pytest.raises(InputError, match=r"'sped', which the Record .* Did you mean 'speed'"):
         qre.filter(qre.item.sped > 1).start().push({"type": "M", "speed": 3})
     passed_on = qre.iterate(qre.atom(), qre.counts()) >> qre.filter(qre.item.x > 1)
@@ -381,7 +381,7 @@ ODD_NAMES = ["class", "import", "None", "_x", "", "a b", "count", "_fields", "__
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_attributes_may_be_called_as_python_does_not_allow(name: str, compiled: bool) -> None:
+def test_names_of_attributes_need_not_be_identifiers(name: str, compiled: bool) -> None:
     values = [float(n % 5) for n in range(300)]
     table = pa.table({"time": range(300), "type": ["M"] * 300, name: values})
     read = qre.iterate(qre.atom(qre.any, lambda item: item[name]), qre.sum(0.0))
@@ -397,7 +397,7 @@ def test_attributes_may_be_called_as_python_does_not_allow(name: str, compiled: 
     assert sorted(keys) == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
-def test_an_item_is_shown_with_the_names_of_its_attributes() -> None:
+def test_the_representation_of_an_item_names_its_attributes() -> None:
     item = {"type": "M", "class": 1, "_1": 2, "a b": 3}
     stream = qre.iterate(qre.atom(qre.any, lambda item: item.type + 1), qre.sum()).start()
     with pytest.raises(

@@ -45,7 +45,7 @@ ASSOCIATIVE = qre.Fold(
     name="join",
     init=(),
     step=lambda total, value: (*total, value),
-    combine=lambda one, other: (*one, *other),
+    combine=lambda left, right: (*left, *right),
 )
 INVERTIBLE = qre.Fold(
     name="number",
@@ -56,13 +56,13 @@ INVERTIBLE = qre.Fold(
 
 
 NULL = as_item({"type": "a", "v": None, "k": 1})
-FEW = (*(ITEMS[place] for place in (0, 1, 2, 5)), NULL)  # a and b alike but for v, and an s
+FEW = (*(ITEMS[place] for place in (0, 1, 2, 5)), NULL)  # a and b with several v, and an s
 
 EVERY = tuple(as_item({"type": kind, "v": v, "k": 1}) for kind in "absc" for v in (1, 2, None))
 
 
 def words(longest: int, items: tuple[Any, ...] = FEW) -> Iterator[tuple[Any, ...]]:
-    """Yield all sequences of some items, a few if not said, up to a length."""
+    """Yield all sequences of some items up to a length."""
     for length in range(longest + 1):
         yield from itertools.product(items, repeat=length)
 
@@ -86,9 +86,9 @@ def cases(
     items: Sequence[Any] = ITEMS,
     longest: int = 8,
 ) -> tuple[Query, list[Any]]:
-    """Draw a query and a stream, which mostly follows the query's rate.
+    """Draw a query and a stream, which mostly matches the query's rate.
 
-    Of streams drawn without looking at the query nine in ten never have a value.
+    On nine in ten of independently drawn streams the query has no value.
     """
     query = draw(queries)
     if draw(st.integers(0, 3)) < 3:  # so that there are values at several prefixes
@@ -112,8 +112,8 @@ def _follow(
         case _ if len(word) >= longest:
             return
         case Predicate():
-            if chosen := [raw for raw, item in items if holds(rate, item)]:
-                word.append(draw(st.sampled_from(chosen)))
+            if matching := [raw for raw, item in items if holds(rate, item)]:
+                word.append(draw(st.sampled_from(matching)))
         case Concatenation(parts):
             for part in parts:
                 _follow(draw, part, items, longest, word)
@@ -131,7 +131,7 @@ def _follow(
 def regexes(
     draw: st.DrawFn, depth: int = 3, leaves: st.SearchStrategy[Predicate] | None = None
 ) -> Regex:
-    """Draw regular expressions over some leaves, ambiguous ones too."""
+    """Draw regular expressions over some leaves, also ambiguous ones."""
     leaves = predicates() if leaves is None else leaves
     kind = draw(st.sampled_from(["leaf", "leaf", "seq", "or", "star", "plus", "times"]))
     if depth == 0 or kind == "leaf":
@@ -152,7 +152,7 @@ def regexes(
 
 @st.composite
 def queries(draw: st.DrawFn, depth: int = 3, *, keys: bool = True) -> Query:
-    """Draw well-typed queries; a part that breaks a rule is drawn again in a simpler way."""
+    """Draw well-typed queries; a part that breaks a type rule is replaced by an atom."""
     kinds = ["atom", "split", "split", "iterate", "either", "combine", "apply", "window"]
     kinds += ["match", "constant", "last", "tumbling"] + (["keys", "keys"] if keys else [])
     kind = draw(st.sampled_from(kinds))
@@ -200,7 +200,7 @@ def queries(draw: st.DrawFn, depth: int = 3, *, keys: bool = True) -> Query:
 
 
 def keyed_bodies() -> list[Query]:
-    """Queries of a key, whose rates are over items of the key and synchronization items."""
+    """Return bodies of `map_collect`, with rates over keyed and synchronization items."""
     keyed = ~S
     total = qre.iterate(qre.atom(keyed, term("keyed")), "none", term("more"))
     per_sync = qre.split(total, qre.atom(S), term("sync"))
