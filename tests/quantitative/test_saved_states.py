@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import json
 import os
 import pickle
 import re
@@ -98,8 +99,10 @@ class Colour(enum.Enum):
 
 
 VALUES = [
-    None, True, False, 0, -1, 2**63 - 1, -(2**63), 2**63, -(2**200), 1.5, float("inf"), -0.0,
-    "", "text", "\ud800", b"bytes", bytearray(b"x"), 1 + 2j, (), [], {}, set(), frozenset({1}),
+    None, True, False, qre.UNDEFINED,
+    0, -1, 2**63 - 1, -(2**63), 2**63, -(2**200), 1.5, float("inf"), -0.0,
+    "", "text", "\ud800", "\ud83d\ude00", '"\x00\\',
+    b"bytes", bytearray(b"x"), 1 + 2j, (), [], {}, set(), frozenset({1}),
     (1, (2, "a")), [1.0, 2.0, 3.0, 4.0, -0.0], [1, 2, 3, 4, -5], [1, 2, 3, 2**70], [True] * 5,
     {"a": [1], (1, 2): None}, {1, 2}, Counter("aab"), OrderedDict(b=1, a=2),
     defaultdict(list, a=[1]), deque([1, 2], 3), deque([1]), Decimal("1.50"), Fraction(1, 3),
@@ -295,71 +298,60 @@ class Command:
         return RAN.append, ("unpickled",)
 
 
-def named(name: str, *values: bytes) -> bytes:
-    return encode(name) + b"".join(values) + container(Extent(0.0, 0.0), 1 + len(values))
+def rows(*rows: Sequence[Any], root: Any = None) -> bytes:
+    """Return the content of a state with these rows: an example of the type, and the parts."""
+    typed = [[taken_apart(example)[0], *parts] for example, *parts in rows]
+    return json.dumps([*typed, [len(rows) - 1] if root is None else root]).encode()
 
 
-def container(example: object, parts: int) -> bytes:
-    """Return the instruction for a container of the example's type."""
-    return b"C" + varint(taken_apart(example)[0]) + varint(parts)
-
-
-def array(kind: str, *shape: int) -> bytes:
-    """Return an array of this type and shape, with 12 bytes of content."""
-    parts = encode(kind) + encode(shape) + encode(b"123456789012")
-    return parts + container(np.zeros(0), 3)
-
-
-PAIR = container((), 2)
-EMPTY = container((), 0)
+EXTENT, FORGED_ZONE = Extent(0.0, 0.0), (Extent(0.0, 0.0), f"{__name__}:Zone")
+MOMENT = encode(dt.datetime(2026, 1, 2)).split(b'"')[1].decode()
 
 
 @pytest.mark.parametrize(
     "content",
     [
         pickle.dumps(Command()),
-        named("os:system", encode("true")),
-        named("subprocess:Popen", encode("true")),
-        named("builtins:eval", encode("1")),
-        named(f"{__name__}:Plain"),
-        named(f"{__name__}:Extent.least", encode(1.0)),
-        named(f"{__name__}:Extent", encode(1.0)),
-        named(f"{__name__}:Pair", encode(1)),
-        named("antigravity:x"),
-        named("quantitative.test_saved_states:local_class.<locals>.Local", encode(1)),
-        b"S" + varint(1 << 60) + b"text",
-        b"J" + varint(1 << 60) + b"\1",
-        container([], 1 << 60),
-        b"N" + container([], 1 << 60),
-        b"N" + container({}, 1 << 62),
-        b"R" + varint(5),
-        array("<f8", 1 << 40),
-        array("<f8", -1, -1),
-        array("|O", 1),
-        array("V12", 1),
-        b"C" + varint(99) + varint(0),
+        rows((EXTENT, "os:system", "true")),
+        rows((EXTENT, "subprocess:Popen", "true")),
+        rows((EXTENT, "builtins:eval", "1")),
+        rows((EXTENT, f"{__name__}:Plain")),
+        rows((EXTENT, f"{__name__}:Extent.least", 1.0)),
+        rows((EXTENT, f"{__name__}:Extent", 1.0)),
+        rows((EXTENT, f"{__name__}:Pair", 1)),
+        rows((EXTENT, "antigravity:x")),
+        rows((EXTENT, "quantitative.test_saved_states:local_class.<locals>.Local", 1)),
+        *(text.encode() for text in ["", "[]", "{}", "5", "[{}]", "[[]]", "[[0],[0],[1]", "[[0,5"]),
         b"\xff" * 30,
-        b"I" + b"\xff" * 30,
-        b"",
-        b"NN",
-        EMPTY + container((), 1) * (MOST_NESTED + 1),
-        EMPTY + container((), 1) * 100_000,
-        container([], 0) + b"N" + container({}, 2),  # a list as a key
-        b"N" + container({}, 1),
-        encode("<elsinore query.keys0>") + b"N" + container({}, 0) + b"C" + varint(KEYS) + b"\3",
-        b"N" + container(Counts(), 1),
-        b"N" + container(Bag(), 1),
-        encode(1 << 80) + container(dt.timedelta(0), 1),
-        *(
-            encode(value) + named(f"{__name__}:Zone") + container(example, 2)
-            for value, example in [
-                (b"\7\xea\1\2\3\4\5\0\0\0", dt.datetime(2026, 1, 2)),
-                (b"\1\2\3\0\0\0", dt.time()),
-                (np.datetime64(0, "ns"), pd.Timestamp(0)),
-            ]
-        ),
-        encode("../../etc/passwd") + container(ZoneInfo("UTC"), 1),
-        encode("../../etc/passwd") + container(pytz.UTC, 1),
+        b"[" * 100_000,
+        rows(((), [1])),
+        rows(((), [0])),
+        rows(((), []), root=[0]),
+        rows(((), [0, 0]), root=[0]),
+        rows(((), {"a": 1})),
+        rows(((), 1), root={"a": 1}),
+        b"[[99],[0]]",
+        b"[[null],[0]]",
+        b"[[0," + b"9" * 5000 + b"],[0]]",
+        rows((np.zeros(0), "<f8", "AAAAAAAAAAA=", 1 << 40)),
+        rows((np.zeros(0), "<f8", "AAAAAAAAAAA=", -1, -1)),
+        rows((np.zeros(0), "|O", "AAAAAAAAAAA=", 1)),
+        rows((np.zeros(0), "V8", "AAAAAAAAAAA=", 1)),
+        rows((np.zeros(0), "<f8", "?" * 12, 1)),
+        rows(((),), *(((), [n]) for n in range(MOST_NESTED))),
+        rows(((),), *(((), [n]) for n in range(100_000))),
+        rows(([],), ({}, [0], 1)),  # a list as a key
+        rows(({}, 1)),
+        rows(({},), root=[0])[:-5] + f',[{KEYS},"<elsinore query.keys0>",null,[0]],[1]]'.encode(),
+        rows((Counts(), None)),
+        rows((Bag(), None)),
+        rows((dt.timedelta(0), 1 << 80)),
+        rows((Decimal(1), "one")),
+        rows(FORGED_ZONE, (b"", MOMENT), (dt.datetime(2026, 1, 2), [1], [0])),
+        rows(FORGED_ZONE, (b"", "AQIDAAAA"), (dt.time(), [1], [0])),
+        rows(FORGED_ZONE, (np.int8(0), "<M8[ns]", "AAAAAAAAAAA="), (pd.Timestamp(0), [1], [0])),
+        rows((ZoneInfo("UTC"), "../../etc/passwd")),
+        rows((pytz.UTC, "../../etc/passwd")),
     ],
 )
 def test_invalid_content_with_a_correct_checksum_is_rejected(content: bytes) -> None:
@@ -376,10 +368,10 @@ def test_invalid_content_with_a_correct_checksum_is_rejected(content: bytes) -> 
 def test_a_key_that_refers_to_itself_many_times_is_not_hashed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    content = EMPTY + b"".join((b"R" + varint(n)) * 2 + PAIR for n in range(60))
+    doubled = [((),), *(((), [n], [n]) for n in range(60))]
     monkeypatch.setattr(encoding, "MOST_HASHED", 1000)
     with pytest.raises(StateError, match="a key of more than 1000 values"):
-        decode(content + b"N" + container({}, 2))
+        decode(rows(*doubled, ({}, [60], None)))
     key: tuple[Any, ...] = ()
     for _ in range(10):
         key = (key, key)

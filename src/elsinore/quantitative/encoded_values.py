@@ -13,6 +13,7 @@ import functools
 import inspect
 import math
 import sys
+from base64 import b64decode, b64encode
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -26,7 +27,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from elsinore.quantitative.items import Record, record_type
+from elsinore.quantitative.items import UNDEFINED, Record, Undefined, record_type
 from elsinore.quantitative.machine.evaluate import Keys
 from elsinore.quantitative.sketches import Sketch, sketch_of
 from elsinore.quantitative.versions import Bag, Counts
@@ -99,16 +100,15 @@ def exactly(kind: type, value: Any) -> Any:
 # --- containers ---------------------------------------------------------------------------------
 
 
-def _packed(values: list[Any]) -> tuple[str, tuple[int], bytes] | None:
+def _packed(values: list[Any]) -> Sequence[Any] | None:
     """Return the parts of an array of doubles or of 64-bit integers, None for other values."""
     kind = type(values[0]) if len(values) >= PACKED else None
     if kind not in {float, int} or any(type(value) is not kind for value in values):
         return None
     try:
-        array = np.array(values, "<f8" if kind is float else "<i8")
+        return _array_parts(np.array(values, "<f8" if kind is float else "<i8"))
     except OverflowError:
         return None
-    return array.dtype.str, (len(values),), array.tobytes()
 
 
 def _pairs(values: dict[Any, Any]) -> list[Any]:
@@ -187,19 +187,27 @@ def _timedelta(length: Any) -> Any:
     return import_module("pandas").Timedelta(exactly(np.timedelta64, length))
 
 
-def _array_parts(array: Any) -> tuple[str, tuple[int, ...], bytes]:
+def _text_of(content: bytes) -> tuple[str]:
+    return (b64encode(content).decode(),)
+
+
+def _bytes_of(text: str) -> bytes:
+    return b64decode(exactly(str, text), validate=True)
+
+
+def _array_parts(array: Any) -> tuple[Any, ...]:
     if array.dtype.kind not in _ARRAYS:
         raise UnsupportedValueError(f"a numpy.ndarray of the type {array.dtype}")
-    return array.dtype.str, array.shape, array.tobytes()
+    return (array.dtype.str, *_text_of(array.tobytes()), *array.shape)
 
 
-def _array(kind: str, shape: tuple[int, ...], content: bytes) -> Any:
-    dtype = np.dtype(exactly(str, kind))
-    if dtype.kind not in _ARRAYS or min(exactly(tuple, shape), default=0) < 0:
+def _array(kind: str, text: str, *shape: int) -> Any:
+    dtype, content = np.dtype(exactly(str, kind)), _bytes_of(text)
+    if dtype.kind not in _ARRAYS or min(shape, default=0) < 0:
         raise ValueError(f"an array has the type {kind:.20} and the shape {shape}")
     if math.prod(shape) * dtype.itemsize != len(content):
         raise ValueError("an array is not as long as its shape says")
-    return np.frombuffer(exactly(bytes, content), dtype).reshape(shape).copy()
+    return np.frombuffer(content, dtype).reshape(shape).copy()
 
 
 # --- dataclasses and named tuples ---------------------------------------------------------------
@@ -296,7 +304,10 @@ _TABLE: dict[str, StoredType] = {  # the places are numbers of the layout: new t
     _name(Keys): StoredType(lambda keys: (keys.program.name, keys.idle, keys.states), _keys),
     _name(Record): StoredType(lambda record: (*record, record._fields), _record),
     "dataclass or named tuple": StoredType(_object_parts, _object),
-    "builtins.bytearray": StoredType(lambda v: (bytes(v),), _rebuilt(bytearray)),
+    "builtins.int": StoredType(lambda v: (hex(v),), lambda text: int(text, 16)),  # beyond 64 bits
+    _name(Undefined): StoredType(lambda _: (), lambda: UNDEFINED),
+    "builtins.bytes": StoredType(_text_of, _bytes_of),
+    "builtins.bytearray": StoredType(_text_of, lambda text: bytearray(_bytes_of(text))),
     "builtins.complex": StoredType(lambda v: (v.real, v.imag), _rebuilt(complex)),
     "decimal.Decimal": StoredType(_reduced, _rebuilt(Decimal)),
     "fractions.Fraction": StoredType(lambda v: v.as_integer_ratio(), _rebuilt(Fraction)),

@@ -1,20 +1,18 @@
-"""Values of queries as bytes, and back, for saved states: a declared layout without pickle.
+"""Values of queries as bytes, and back, for saved states: JSON, without pickle.
 
-The bytes are instructions for a stack, in postfix order. An instruction is one byte and its
-operands. It pushes a value without parts, pushes a container again that was made before (by its
-number, so that containers are written once), or replaces the uppermost values by a container of
-them: `C`, the number of its type in `encoded_values.TYPES`, and the number of its parts. Lengths
-and numbers are unsigned integers of seven bits a byte, the least significant first.
+The content is a list with a row for each container, and the value itself last. A row has the number
+of the container's type in `encoded_values.TYPES`, and its parts: numbers, texts, truth values and
+null as JSON has them, and containers of earlier rows as `[number]`. So containers are written once.
 
-Only types of that table are made. A length is compared with the bytes that are left before memory
-is allocated. Containers are nested MOST_NESTED deep at most, because hashing and comparing them
-takes C's stack, and a key of a map has MOST_HASHED values at most, each as often as it occurs,
-because hashing a key that refers to the same parts again and again takes time without limit.
+Only types of that table are built. Containers are nested MOST_NESTED deep at most, because hashing
+and comparing them takes C's stack, and a key of a map has MOST_HASHED values at most, each as often
+as it occurs, because hashing a key that refers to the same parts again and again takes time without
+limit.
 """
 
 from __future__ import annotations
 
-import struct
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,15 +24,13 @@ from elsinore.quantitative.encoded_values import (
     exactly,
     taken_apart,
 )
-from elsinore.quantitative.items import UNDEFINED
 from elsinore.quantitative.machine.evaluate import KeyProgram, Keys, check_state
 
 MOST_NESTED = 500
 MOST_HASHED = 1 << 20
 
-CONSTANTS = {b"N": None, b"T": True, b"F": False, b"U": UNDEFINED}
-DOUBLE = struct.Struct("<d")
-_FEWEST_64, _MOST_64 = -(1 << 63), (1 << 63) - 1
+_LEAVES = {type(None), bool, int, float, str}
+_to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 class Size(NamedTuple):
@@ -60,59 +56,88 @@ def _size_of_container(parts: Sequence[Size], hashed: int) -> Size:
     return Size(depth, min(1 + sum(part.values for part in parts), MOST_HASHED + 1))
 
 
-# --- writing ------------------------------------------------------------------------------------
-
-
 class _Finished(NamedTuple):
     """A container all of whose parts have been written."""
 
     value: Any
     type_number: int
-    parts: int
+    parts: Sequence[Any]
 
 
 def encode(value: Any) -> bytes:
     """Return a value as bytes. Raises UnsupportedValueError for unsupported types.
 
-    >>> decode(encode({"a": (1, 2.5), "b": [None, 3**50]}))
-    {'a': (1, 2.5), 'b': [None, 717897987691852588770249]}
+    >>> encode({"a": (1, 2.5)})
+    b'[[0,1,2.5],[3,"a",[0]],[1]]'
     """
-    out = bytearray()
-    written: dict[int, tuple[int, Size]] = {}  # number and size of containers, by identity
-    alive: list[Any] = []  # these containers: no other may get the identity of one
-    sizes: list[Size] = []  # of the values on the reader's stack
+    rows: list[Any] = []
+    numbers: dict[int, int] = {}  # of rows, by the identity of their containers
+    sizes: list[Size] = []  # of rows
+    alive: list[Any] = []  # their containers: no other may get the identity of one
     pending: list[Any] = [value]
     unfinished: set[int] = set()
+
+    def part_of_row(part: Any) -> Any:
+        return part if _is_leaf(part) else [numbers[id(part)]]
+
     while pending:
         part = pending.pop()
         if type(part) is _Finished:
-            out += b"C" + varint(part.type_number) + varint(part.parts)
-            begin = len(sizes) - part.parts
+            row = [part.type_number, *map(part_of_row, part.parts)]
+            part_sizes = [sizes[p[0]] if type(p) is list else LEAF for p in row[1:]]
             try:
-                size = _size_of_container(sizes[begin:], TYPES[part.type_number].hashed)
+                sizes.append(_size_of_container(part_sizes, TYPES[part.type_number].hashed))
             except ValueError as error:
                 raise UnsupportedValueError(str(error)) from error
-            sizes[begin:] = [size]
             unfinished.discard(id(part.value))
-            written[id(part.value)] = len(written), size
+            numbers[id(part.value)] = len(rows)
+            rows.append(row)
             alive.append(part.value)
-            continue
-        leaf = _leaf(part)
-        if leaf is not None:
-            out += leaf
-            sizes.append(LEAF)
-        elif id(part) in written:
-            number, size = written[id(part)]
-            out += b"R" + varint(number)
-            sizes.append(size)
         elif id(part) in unfinished:
             raise UnsupportedValueError(f"a {type(part).__name__} that contains itself")
-        else:
+        elif not _is_leaf(part) and id(part) not in numbers:
             type_number, parts = taken_apart(part)
             unfinished.add(id(part))
-            pending.append(_Finished(part, type_number, len(parts)))
+            pending.append(_Finished(part, type_number, parts))
             pending += reversed(parts)
-    return bytes(out)
+    return _to_json([*rows, part_of_row(value)]).encode("utf-8", "surrogatepass")
+
+
+def _is_leaf(value: Any) -> bool:
+    kind = type(value)
+    return kind in _LEAVES and (kind is not int or -(1 << 63) <= value < 1 << 63)
+
+
+def decode(content: bytes | memoryview, programs: Mapping[str, KeyProgram] | None = None) -> Any:
+    """Return the value that was encoded. Raises StateError for other bytes.
+
+    `programs` run the keys that are in the value, by their names.
+    """
+
+    def keys(name: Any, idle: Any, states: Any) -> Keys:
+        keyed = (programs or {})[name]
+        for state in (idle, *exactly(dict, states).values()):
+            check_state(keyed.program, state)
+        return Keys(keyed, idle, states)
+
+    def read(part: Any) -> tuple[Any, Size]:
+        if type(part) is list:
+            (number,) = part
+            return containers[number]
+        if type(part) not in _LEAVES:
+            raise TypeError(f"a {type(part).__name__} in a state")
+        return part, LEAF
+
+    containers: list[tuple[Any, Size]] = []
+    with reading_state("quantitative queries"):
+        *rows, root = json.loads(bytes(content).decode("utf-8", "surrogatepass"))
+        for type_number, *row in rows:
+            stored = TYPES[type_number]
+            parts = [read(part) for part in row]
+            size = _size_of_container([size for _, size in parts], stored.hashed)
+            build: Callable[..., Any] = keys if type_number == KEYS else stored.build
+            containers.append((build(*(value for value, _ in parts)), size))
+        return read(root)[0]
 
 
 def varint(number: int) -> bytes:
@@ -123,42 +148,6 @@ def varint(number: int) -> bytes:
         number >>= 7
     out.append(number)
     return bytes(out)
-
-
-def _with_length(content: bytes) -> bytes:
-    return varint(len(content)) + content
-
-
-def _leaf(value: Any) -> bytes | None:
-    """Return the instruction for a value without parts, None for a container."""
-    kind = type(value)
-    if kind is float:
-        return b"D" + DOUBLE.pack(value)
-    if kind is int:
-        if _FEWEST_64 <= value <= _MOST_64:
-            return b"I" + varint(value << 1 if value >= 0 else ~value << 1 | 1)
-        content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-        return b"J" + _with_length(content)
-    if kind is str:
-        return b"S" + _with_length(value.encode("utf-8", "surrogatepass"))
-    if kind is bytes:
-        return b"B" + _with_length(value)
-    for instruction, constant in CONSTANTS.items():
-        if value is constant:
-            return instruction
-    return None
-
-
-# --- reading ------------------------------------------------------------------------------------
-
-
-def decode(content: bytes | memoryview, programs: Mapping[str, KeyProgram] | None = None) -> Any:
-    """Return the value that was encoded. Raises StateError for other bytes.
-
-    `programs` run the keys that are in the value, by their names.
-    """
-    with reading_state("quantitative queries"):
-        return _Decoder(content, programs or {}).value()
 
 
 class Reader:
@@ -197,64 +186,3 @@ class Reader:
         """Raise ValueError unless everything was read."""
         if not self.is_at_end:
             raise ValueError("there are more bytes than values")
-
-
-class _Decoder:
-    """Reads the values that `encode` wrote."""
-
-    def __init__(self, content: bytes | memoryview, programs: Mapping[str, KeyProgram]) -> None:
-        self._reader, self._programs = Reader(content), programs
-        self._stack: list[tuple[Any, Size]] = []
-        self._containers: list[tuple[Any, Size]] = []  # by number
-
-    def value(self) -> Any:
-        """Return the value."""
-        while not self._reader.is_at_end:
-            self._stack.append(self._next())
-        ((value, _),) = self._stack
-        return value
-
-    def _next(self) -> tuple[Any, Size]:
-        """Carry out an instruction; return the value that it puts on the stack."""
-        reader = self._reader
-        instruction = reader.bytes(1)
-        if instruction in CONSTANTS:
-            return CONSTANTS[instruction], LEAF
-        match instruction:
-            case b"D":
-                return DOUBLE.unpack(reader.bytes(8))[0], LEAF
-            case b"I":
-                number = reader.number()
-                return ~(number >> 1) if number & 1 else number >> 1, LEAF
-            case b"J":
-                content = reader.bytes(reader.number())
-                return int.from_bytes(content, "little", signed=True), LEAF
-            case b"S":
-                content = reader.bytes(reader.number())
-                return content.decode("utf-8", "surrogatepass"), LEAF
-            case b"B":
-                return reader.bytes(reader.number()), LEAF
-            case b"R":
-                return self._containers[reader.number()]
-            case b"C":
-                self._containers.append(self._container(reader.number(), reader.number()))
-                return self._containers[-1]
-        raise ValueError(f"there is no instruction {instruction!r}")
-
-    def _container(self, type_number: int, count: int) -> tuple[Any, Size]:
-        """Take `count` values from the stack; return the container of these parts."""
-        begin = len(self._stack) - count
-        if begin < 0:
-            raise ValueError("a container has more parts than there are values")
-        parts = self._stack[begin:]
-        del self._stack[begin:]
-        stored = TYPES[type_number]
-        size = _size_of_container([size for _, size in parts], stored.hashed)
-        build: Callable[..., Any] = self._keys if type_number == KEYS else stored.build
-        return build(*(value for value, _ in parts)), size
-
-    def _keys(self, name: Any, idle: Any, states: Any) -> Keys:
-        keyed = self._programs[name]
-        for state in (idle, *exactly(dict, states).values()):
-            check_state(keyed.program, state)
-        return Keys(keyed, idle, states)
