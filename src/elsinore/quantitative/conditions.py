@@ -8,7 +8,7 @@ NOT.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from elsinore.arrow import present, stored, to_arrow
 from elsinore.expressions.columns import evaluate
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Expression, Literal, Operator
-from elsinore.quantitative.machine.predicates import MOST_TOLD, Bits
+from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.regex import TYPE
 
 NO_TYPE = "\0"  # stands for all types that no condition names
@@ -36,6 +36,23 @@ class Conditions:
     comparisons: tuple[Expression, ...]
     parts: tuple[Expression, ...]
     predicates: tuple[Expression, ...]
+    kind: Any  # NumPy's type for bits
+    _by_type: Mapping[str, pa.Array] = field(init=False, repr=False, compare=False)
+    _bits_by_type: Any = field(init=False, repr=False, compare=False)  # those of comparisons alone
+
+    def __post_init__(self) -> None:
+        names = {TYPE: to_arrow([*self.types, NO_TYPE])}
+        size = len(names[TYPE])
+        by_type = {
+            f"comparison {n}": to_arrow(truth(comparison, names, size))
+            for n, comparison in enumerate(self.comparisons)
+        }
+        bits: Any = np.zeros(size, self.kind)
+        for place, condition in enumerate(self.predicates):
+            if _reads(condition) <= by_type.keys():
+                bits += truth(condition, by_type, size).astype(self.kind) * (1 << place)
+        object.__setattr__(self, "_by_type", by_type)
+        object.__setattr__(self, "_bits_by_type", bits)
 
     @classmethod
     def from_predicates(cls, predicates: Bits) -> Conditions:
@@ -62,40 +79,37 @@ class Conditions:
             return Attribute("", f"comparison {number}")
 
         conditions = tuple(over_truths(leaf.condition) for leaf in predicates.told)
-        return cls(tuple(types), tuple(comparisons), tuple(parts), conditions)
+        return cls(tuple(types), tuple(comparisons), tuple(parts), conditions, predicates.kind)
 
     def bits(self, classes: Any, truths: Sequence[pa.Array]) -> Any:
         """Return the bits of events with these classes, and these truth values of `parts`.
 
-        The classes of types that no condition names are negative. Bits are Python's integers if
-        there are more than 64 bits have room for.
+        The class of types that no condition names is -1.
         """
-        kind = np.int64 if len(self.predicates) <= MOST_TOLD else object
-        names = {TYPE: to_arrow([NO_TYPE, *self.types])}
-        by_class: Mapping[str, Any] = {
-            f"comparison {n}": to_arrow(truth(comparison, names, len(names[TYPE])))
-            for n, comparison in enumerate(self.comparisons)
-        }
-        rows = np.maximum(classes, -1) + 1
-        bits_by_class = np.zeros(len(names[TYPE]), kind)
-        bits: Any = 0
+        types = classes.astype(np.intp) if self.comparisons else None
+        if types is None:
+            bits = np.full(len(classes), self._bits_by_type[-1], self.kind)
+        else:
+            bits = self._bits_by_type[types]
         columns = {f"part {n}": column for n, column in enumerate(truths)}
         for place, condition in enumerate(self.predicates):
-            reads = {str(read.name) for read in ex.attributes(condition)}
-            if reads <= by_class.keys():
-                holds = truth(condition, by_class, len(bits_by_class))
-                bits_by_class += holds.astype(kind) * (1 << place)
+            reads = _reads(condition)
+            if reads <= self._by_type.keys():
                 continue
-            for name in (reads & by_class.keys()) - columns.keys():
-                columns[name] = by_class[name].take(to_arrow(rows))
-            bits = bits + truth(condition, columns, len(classes)).astype(kind) * (1 << place)
-        return bits_by_class[rows] + bits
+            for name in (reads & self._by_type.keys()) - columns.keys():
+                columns[name] = to_arrow(stored(self._by_type[name])[types])
+            bits += truth(condition, columns, len(classes)).astype(self.kind) * (1 << place)
+        return bits
 
     def types_of(self, classes: Any, types: pa.Array | None) -> pa.Array:
         """Return the column of events' types; without one, the types that classes stand for."""
         if types is not None:
             return types
-        return to_arrow([None, *self.types]).take(to_arrow(np.maximum(classes, -1) + 1))
+        return to_arrow([*self.types, None]).take(to_arrow(classes % (len(self.types) + 1)))
+
+
+def _reads(condition: Expression) -> set[str]:
+    return {str(read.name) for read in ex.attributes(condition)}
 
 
 def truth(condition: Expression, columns: Mapping[str, pa.Array], rows: int) -> Any:

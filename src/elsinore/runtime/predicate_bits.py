@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from elsinore.arrow import is_text, to_arrow, whole
+from elsinore.arrow import is_text, whole
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
+from elsinore.expressions.columns import evaluate
 from elsinore.model import Schema
 from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
-from elsinore.quantitative.conditions import truth
+from elsinore.quantitative.conditions import Conditions, truth
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated
@@ -41,45 +41,20 @@ def attributes_read_by(query: Runnable, names: Sequence[str]) -> set[str]:
 
 def bits(predicates: Bits, table: pa.Table) -> Any:
     """Return an array of the predicates' bits for each row of a table."""
-    return PredicateBits.from_predicates(predicates).bits(table)
+    return PredicateBits(predicates).bits(table)
 
 
-@dataclass(slots=True)
 class PredicateBits:
-    """Computes predicates' bits of rows; what depends only on the predicates is computed once.
+    """Computes predicates' bits of rows; what depends only on the predicates is computed once."""
 
-    by_type: for each of the types `names`, and last for any other type, the bits of predicates that
-    only compare the type with names.
-    """
-
-    leaves: tuple[_Leaf, ...]
-    kind: Any
-    names: tuple[str, ...]
-    by_type: Any
-
-    @classmethod
-    def from_predicates(cls, predicates: Bits) -> PredicateBits:
-        """Prepare the computation of predicates' bits."""
-        leaves = tuple(
-            _Leaf.from_predicate(leaf, 1 << place, predicates.kind)
-            for place, leaf in enumerate(predicates.told)
-        )
-        type_leaves = [leaf for leaf in leaves if leaf.reads_only_type]
-        names = sorted(
-            {
-                str(constant.value)
-                for leaf in type_leaves
-                for node in ex.walk(leaf.predicate.condition)
-                for constant in (node.choices if isinstance(node, ex.InList) else (node,))
-                if isinstance(constant, ex.Literal) and isinstance(constant.value, str)
-            }
-        )
-        unknown = max(names, key=len, default="") + "?"
-        each_once = {TYPE: to_arrow([*names, unknown])}
-        table: Any = np.zeros(len(names) + 1, predicates.kind)
-        for leaf in type_leaves:
-            table = table + leaf.bits(each_once, len(names) + 1)
-        return cls(leaves, predicates.kind, tuple(names), table)
+    def __init__(self, predicates: Bits) -> None:
+        self._leaves = predicates.told
+        self._conditions = Conditions.from_predicates(predicates)
+        self._readers = {
+            str(read.name): leaf
+            for leaf in reversed(self._leaves)
+            for read in ex.attributes(leaf.condition)
+        }
 
     def bits(self, table: pa.Table) -> Any:
         """Return the bits of each row of a table.
@@ -87,50 +62,22 @@ class PredicateBits:
         Raises QuerySemanticError for a missing attribute, InputError for rows without a type if a
         predicate reads the type.
         """
-        columns: dict[str, pa.Array] = {}
-        total: Any = None
-        reads_types = False
-        for leaf in self.leaves:
-            for name in leaf.reads:
-                if name not in columns:
-                    columns[name] = _column(table, name, leaf.predicate)
-            if leaf.reads_only_type and is_text(columns[TYPE].type):
-                reads_types = True
-                continue
-            bits = leaf.bits(columns, table.num_rows)
-            total = bits if total is None else total + bits
-        if reads_types:
-            types = columns[TYPE]
-            type_bits = self.by_type[type_numbers(types, self.names).astype(np.intp)]
-            return type_bits if total is None else total + type_bits
-        return np.zeros(table.num_rows, self.kind) if total is None else total
+        conditions, rows = self._conditions, table.num_rows
+        columns = {name: _column(table, name, leaf) for name, leaf in self._readers.items()}
+        classes = np.full(rows, -1)
+        if conditions.comparisons:
+            if not is_text(columns[TYPE].type):
+                truths = [truth(leaf.condition, columns, rows) for leaf in self._leaves]
+                return sum(t.astype(conditions.kind) << n for n, t in enumerate(truths))
+            classes = type_numbers(columns[TYPE], conditions.types)
+        parts = [_verdicts(part, columns, rows) for part in conditions.parts]
+        return conditions.bits(classes, parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A predicate, its bit in arrays of a kind, and the attributes that it reads.
-
-    reads_only_type: it only compares the type with names.
-    """
-
-    predicate: Predicate
-    bit: int
-    kind: Any
-    reads: tuple[str, ...]
-    reads_only_type: bool
-
-    @classmethod
-    def from_predicate(cls, leaf: Predicate, bit: int, kind: Any) -> _Leaf:
-        reads = tuple(sorted({str(read.name) for read in ex.attributes(leaf.condition)}))
-        reads_only_type = (
-            reads == (TYPE,) and kind is not object and _compares_with_names(leaf.condition)
-        )
-        return cls(leaf, bit, kind, reads, reads_only_type)
-
-    def bits(self, columns: Mapping[str, pa.Array], rows: int) -> Any:
-        """Return the predicate's bit for rows where it is true, else 0."""
-        holds = truth(self.predicate.condition, columns, rows).astype(self.kind)
-        return holds if self.bit == 1 else holds * self.bit
+def _verdicts(condition: ex.Expression, columns: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """Return for each row whether a condition is true, null if that is unknown."""
+    verdict = evaluate(condition, columns).cast(pa.bool_())
+    return pa.repeat(verdict, rows) if isinstance(verdict, pa.Scalar) else verdict
 
 
 def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
@@ -147,30 +94,13 @@ def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
     return column
 
 
-def _compares_with_names(condition: ex.Expression) -> bool:
-    """Return whether a condition on the type only compares it with names."""
-    for node in ex.walk(condition):
-        match node:
-            case ex.Binary(ex.Operator.EQ | ex.Operator.NE, ex.Attribute(), ex.Literal(str())):
-                continue
-            case ex.Binary(ex.Operator.AND | ex.Operator.OR) | ex.Not() | ex.InList():
-                continue
-            case ex.IsNull(operand) if not isinstance(operand, ex.Attribute):
-                continue
-            case ex.Attribute() | ex.Literal():
-                continue
-            case _:
-                return False
-    return True
-
-
 def run_rows(
     query: Runnable, table: pa.Table, codes: Any, count: int, *, compiled: bool
 ) -> tuple[Any, pa.Array]:
     """Run a query over rows, row i of stream `codes[i]`; return the rows with values, and these."""
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
     runs = Runs(query.machines, types, compiled=compiled, tell=bits)
-    predicates = PredicateBits.from_predicates(runs.bits)
+    predicates = PredicateBits(runs.bits)
     in_slices = count == 1 or runs.is_compiled
     step = max(SLICE, SHARE * count) if in_slices else max(1, table.num_rows)
     places: list[Any] = [np.zeros(0, np.int64)]
