@@ -177,6 +177,12 @@ def test_the_error_for_a_missing_attribute_suggests_the_nearest() -> None:
     assert "by: the events have no attribute 'k'" in str(caught.value)
 
 
+def test_a_key_with_the_name_of_the_column_of_values_is_rejected() -> None:
+    workload = Workload(el.query("q").from_python(qre.filter(M).by("value")))
+    with pytest.raises(QuerySemanticError, match="by 'value': the result's column of values"):
+        workload.run(events().append_column("value", events()["k"]))
+
+
 def test_explain_contains_the_expression_tree() -> None:
     explained = Workload.parse(TEXT, python=[MODULE]).explain()
     assert "map_collect by item.k at S" in explained

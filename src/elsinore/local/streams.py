@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from elsinore.arrow import picked, to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.kernels import numba_is_installed
+from elsinore.quantitative.check import check_keys, missing_attribute
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take
 from elsinore.quantitative.runnable import NoValueWarning, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.predicate_bits import bits, check_by, check_names, run_rows, unknown
+from elsinore.runtime.predicate_bits import bits, check_names, run_rows
 from elsinore.runtime.rate_mismatch import why_no_value
 from elsinore.runtime.schema import schema_of
 from elsinore.runtime.times import kind_of_column, numbers_for_text, to_ticks
@@ -57,8 +58,8 @@ def run(
     if timed:
         table = _in_order(table, time)
     elif time != TIME:
-        raise unknown(time, table.column_names, "time")
-    check_by(by, schema_of(table.schema))
+        raise missing_attribute(time, table.column_names, "time")
+    check_keys(by, schema_of(table.schema))
     codes, count = codes_of(table, by)
     compiles = _pays(query, table) if compiled is None else compiled
     places, values = run_rows(query, table, codes, count, compiled=compiles)
@@ -165,7 +166,7 @@ def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for
     if type == TYPE:
         return table
     if type not in table.column_names:
-        raise unknown(type, table.column_names, "column")
+        raise missing_attribute(type, table.column_names, "column")
     if TYPE in table.column_names:
         return table.set_column(table.column_names.index(TYPE), TYPE, table[type])
     return table.append_column(TYPE, table[type])

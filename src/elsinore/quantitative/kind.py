@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from elsinore.errors import QueryError, QuerySemanticError, did_you_mean, raise_errors
-from elsinore.model.comparable import no_key
+from elsinore.errors import QueryError, QuerySemanticError, raise_errors
 from elsinore.model.query import PythonQuery, Query
 from elsinore.model.schema import Schema
 from elsinore.operators import (
@@ -27,7 +26,6 @@ from elsinore.plan import Carried, Partition, PlanOptions, Travel, Unit
 from elsinore.plan.classes import classes_of
 
 if TYPE_CHECKING:
-    from elsinore.model.expression import Expression
     from elsinore.quantitative.operator import Spec
     from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 
@@ -170,50 +168,13 @@ class Quantitative(Kind):
         return False
 
     def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
-        """Yield errors of conditions and keys for events of a schema: missing attributes, types.
+        """Yield the errors of a query's conditions and keys for events of a schema."""
+        from elsinore.quantitative.check import errors  # noqa: PLC0415 - the engine
 
-        The attributes that functions read are not checked.
-        """
-        from elsinore.model.expression import attributes  # noqa: PLC0415
-
-        unit = self._unit(0, query)
-        spec = spec_of(unit)
-        read = {f.name: "a condition" for part in spec.conditions.parts for f in attributes(part)}
-        for name, where in (read | dict.fromkeys(spec.by, "by")).items():
-            if name is not None and schema.kind(name) is None:
-                yield QuerySemanticError(
-                    f"{where}: the events have no attribute '{name}'."
-                    f"{did_you_mean(name, schema.names)} Attributes: {', '.join(schema.names)}.",
-                    span=query.places.get("FROM", query.span),
-                    query=query.name,
-                    choices=schema.names,
-                )
-            elif where == "by" and (reason := no_key(schema.kind(str(name)))) is not None:
-                yield QuerySemanticError(
-                    f"by '{name}': {reason}",
-                    span=query.places.get("FROM", query.span),
-                    query=query.name,
-                )
-        yield from self._type_errors(query, spec.conditions.parts, schema)
-
-    def _type_errors(
-        self, query: Query, parts: Sequence[Expression], schema: Schema
-    ) -> Iterator[QueryError]:
-        """Yield an error for each condition that compares values of different types."""
-        from elsinore.language import render  # noqa: PLC0415
-        from elsinore.model.schema import AttributeKind  # noqa: PLC0415
-        from elsinore.model.types import mistakes  # noqa: PLC0415
-
-        attribute_kinds = dict(schema.attributes)
-        for part in parts:
-            for mistake in mistakes(
-                part, lambda read: attribute_kinds.get(read.name or ""), AttributeKind.BOOLEAN
-            ):
-                yield QuerySemanticError(
-                    f"The condition '{render(part)}': {mistake.message}",
-                    span=query.places.get("FROM", query.span),
-                    query=query.name,
-                )
+        spec = spec_of(self._unit(0, query))
+        for error in errors(spec.conditions.parts, spec.by, schema):
+            error.span, error.query = query.places.get("FROM", query.span), query.name
+            yield error
 
     def open_windows(
         self,

@@ -9,14 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.arrow import is_text, whole
-from elsinore.errors import InputError, QuerySemanticError, did_you_mean
+from elsinore.errors import InputError, QuerySemanticError
 from elsinore.expressions.columns import evaluate
-from elsinore.model import Schema
 from elsinore.model import expression as ex
-from elsinore.model.comparable import no_key
+from elsinore.quantitative.check import missing_attribute
 from elsinore.quantitative.conditions import Conditions, truth
 from elsinore.quantitative.machine.predicates import Bits, bits_of
-from elsinore.quantitative.regex import TYPE, VALUE, Predicate
+from elsinore.quantitative.regex import TYPE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.classify import type_numbers
@@ -34,7 +33,7 @@ def attributes_read_by(query: Runnable, names: Sequence[str]) -> set[str]:
     for leaf in bits_of(query.stages[0]).told:
         reads = {str(read.name) for read in ex.attributes(leaf.condition)}
         for name in sorted(reads - set(names)):
-            raise unknown(name, names, leaf.name)
+            raise missing_attribute(name, names, leaf.name)
         attributes |= reads
     return attributes
 
@@ -83,7 +82,7 @@ def _verdicts(condition: ex.Expression, columns: Mapping[str, pa.Array], rows: i
 def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
     """Return a column that a predicate reads."""
     if name not in table.column_names:
-        raise unknown(name, table.column_names, leaf.name)
+        raise missing_attribute(name, table.column_names, leaf.name)
     column = whole(table[name])
     if name == TYPE and column.null_count:
         number = column.null_count
@@ -121,28 +120,3 @@ def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:
                 f"The values have a field '{name}', which is also the name of a key, or of the "
                 "time, of the next query's items. Give the field another name."
             )
-
-
-def check_by(by: Sequence[str], schema: Schema) -> None:
-    """Raise QuerySemanticError if an attribute of keys is missing, or cannot be a key."""
-    for name in by:
-        kind = schema.kind(name)
-        if kind is None:
-            raise unknown(name, schema.names, "by")
-        if name == VALUE:
-            raise QuerySemanticError(
-                f"by '{name}': the result's column of values has this name. Rename the attribute."
-            )
-        if (reason := no_key(kind)) is not None:
-            raise QuerySemanticError(f"by '{name}': {reason}")
-
-
-def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:
-    """Return the error for a name that `reader` reads and the events do not have."""
-    quoted = name.startswith("'")
-    constant = " If all events have one type, use the predicate qre.any." if quoted else ""
-    return QuerySemanticError(
-        f"{reader}: the events have no attribute '{name}'.{did_you_mean(name, names)} "
-        f"Attributes: {', '.join(names)}.{constant}",
-        choices=names,
-    )

@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from elsinore.errors import InputError, QuerySemanticError, kind_of_value
 from elsinore.model.spark_sql import quoted
 from elsinore.plan import Unit
+from elsinore.quantitative.check import check_keys, missing_attribute
 from elsinore.quantitative.kind import KIND, VALUE, spec_of, unit_of
 from elsinore.quantitative.operator import Spec
 from elsinore.quantitative.regex import TYPE
@@ -23,10 +24,8 @@ from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.predicate_bits import (
     attributes_read_by,
-    check_by,
     check_names,
     run_rows,
-    unknown,
 )
 from elsinore.spark.column_types import is_sent, refuse_unsent
 from elsinore.spark.events import Events, refuse_stream, schema_of
@@ -64,7 +63,7 @@ def run(
     refuse_stream(data, LIVE_QUERY)
     for name in (time, *([type] if type != TYPE else [])):
         if name not in data.columns:
-            raise unknown(name, data.columns, "column")
+            raise missing_attribute(name, data.columns, "column")
     if isinstance(data.schema[time].dataType, T.StringType):
         raise InputError(
             f"The times (column '{time}') are text, which Spark would sort as text. Cast them: "
@@ -73,7 +72,7 @@ def run(
     if type != TYPE:
         data = data.withColumn(TYPE, F.col(quoted(type)))
     keys = tuple(dict.fromkeys(by))
-    check_by(keys, schema_of(data))
+    check_keys(keys, schema_of(data))
     attributes = attributes_read_by(query, data.columns)
     events = Events(data, _options(data, time, TYPE if TYPE in attributes else time))
     unit = _unit(query, keys, events, value, compiled=compiled is not False)
