@@ -20,7 +20,7 @@ def test_what_waits_comes_back_whole(memory: int) -> None:
         waiting.add(n % 3, batch.slice(n % 2))
     assert waiting.queries == [0, 1, 2]
     for query in range(3):
-        actual = waiting.taken(query)
+        actual = waiting.take(query)
         mine = [batch.slice(n % 2) for n, batch in enumerate(batches) if n % 3 == query]
         assert sorted(actual.to_pylist(), key=str) == sorted(
             pa.Table.from_batches(mine).to_pylist(), key=str

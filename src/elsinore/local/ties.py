@@ -13,7 +13,7 @@ from elsinore.plan import Unit
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.rows import simultaneous
-from elsinore.runtime.travelling import Interest
+from elsinore.runtime.travelling import ClassFilter
 from elsinore.runtime.units import Read, event_classes
 
 
@@ -40,7 +40,7 @@ def count_tied(
     codes = event_classes(
         unit, numbers.whole(threads)[rows], names, lambda name: read(name).take(taken)
     )
-    codes = Interest(unit).taken(codes)
+    codes = ClassFilter(unit).apply(codes)
     is_relevant = codes >= 0
     types = tie_types.of_classes(codes[is_relevant])
     return int(np.count_nonzero(tie_types.tied(moments[is_relevant], types)))

@@ -110,12 +110,12 @@ def match_unit(
 ) -> Unit:
     """Return the unit of queries that partition the stream equally."""
     local: dict[str, dict[Expression, None]] = {}
-    wanted: dict[str, dict[frozenset[Expression], None]] = {}
+    predicate_sets: dict[str, dict[frozenset[Expression], None]] = {}
     for template in templates:
         for name, predicates in sorted(template.predicates.items()):
             local.setdefault(name, {}).update(dict.fromkeys(sorted(predicates, key=repr)))
-        for name, needs in template.wanted.items():
-            wanted.setdefault(name, {}).update(needs)
+        for name, needs in template.predicate_sets.items():
+            predicate_sets.setdefault(name, {}).update(needs)
     attributes = dict.fromkeys(name for template in templates for name in template.attributes)
     computed = dict(pair for template in templates for pair in template.computed)
     carried = [
@@ -129,7 +129,7 @@ def match_unit(
         partition=partition,
         classes=classes_of(local.items()),
         columns=tuple(carried),
-        wanted=tuple((name, tuple(needs)) for name, needs in wanted.items()),
+        predicate_sets=tuple((name, tuple(needs)) for name, needs in predicate_sets.items()),
         keeps_all=any(t.strategy is Strategy.CONTIGUOUS for t in templates),
         spec=MatchUnit(tuple(templates)),
     )

@@ -208,20 +208,20 @@ class MatchTemplate:
         return self.uncertain is not None and bool(self.negatives)
 
     @property
-    def wanted(self) -> dict[str, dict[frozenset[Expression], None]]:
-        """By type, sets of local predicates: an event is of interest if all of one set hold."""
+    def predicate_sets(self) -> dict[str, dict[frozenset[Expression], None]]:
+        """The sets of local predicates of states, by type (see `Unit.predicate_sets`)."""
         by_type: dict[str, dict[frozenset[Expression], None]] = {}
         for state in self.states:
             by_type.setdefault(state.type, {})[state.needs] = None
         for negative in self.negatives:
-            for name, needs in negative.wanted.items():
+            for name, needs in negative.predicate_sets.items():
                 by_type.setdefault(name, {}).update(needs)
         return by_type
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
         """The local predicates that distinguish events, by type, also those under NOT."""
-        return {name: frozenset().union(*needs) for name, needs in self.wanted.items()}
+        return {name: frozenset().union(*needs) for name, needs in self.predicate_sets.items()}
 
     @property
     def has_fine_lengths(self) -> bool:

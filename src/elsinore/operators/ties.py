@@ -2,7 +2,7 @@
 
 Neither of two simultaneous events precedes the other, so that they never stand in one trend or
 match as neighbours. That is easily overlooked in data whose times are coarse; runs count such
-events and warn. An event counts if some query can take it (`Unit.wanted`).
+events and warn. An event counts if some query can take it (`Unit.predicate_sets`).
 """
 
 from __future__ import annotations

@@ -160,8 +160,8 @@ class TrendUnit:
         )
 
     @property
-    def wanted(self) -> dict[str, tuple[frozenset[Expression], ...]]:
-        """By type, the sets of local predicates of which one must hold for a state to be taken."""
+    def predicate_sets(self) -> dict[str, tuple[frozenset[Expression], ...]]:
+        """The sets of local predicates of states, by type (see `Unit.predicate_sets`)."""
         by_type: dict[str, dict[frozenset[Expression], None]] = {}
         for member in self.members:
             for template in (member, *member.negatives_at_any_depth):
@@ -225,7 +225,7 @@ def unit_of(kind: str, partition: Partition, numbers: Sequence[int], spec: Trend
         partition=partition,
         classes=spec.classes,
         columns=spec.columns,
-        wanted=tuple(spec.wanted.items()),
+        predicate_sets=tuple(spec.predicate_sets.items()),
         keeps_all=spec.keeps_all,
         spec=spec,
     )

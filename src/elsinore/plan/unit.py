@@ -86,12 +86,12 @@ def partition_of(query: Query) -> Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Queries of one kind with equal partitions of the stream: one operator for each part of it.
+    """Queries of one kind with equal partitions of the stream: one operator for each partition.
 
-    An operator calls its queries by their places here. `wanted` gives, by type, sets of local
-    predicates: an event is of interest where all of one set hold. A type that it leaves out is
-    always of interest, and other types never are; `keeps_all`: even events of no interest come to
-    the operator, with a class below 0.
+    An operator numbers its queries by their places here. `predicate_sets` has, by type, sets of
+    local predicates: an event is used if it satisfies all predicates of a set, or if its type is
+    among `types` and has no sets. With `keeps_all`, the operator also receives unused events, with
+    a class below 0.
     """
 
     kind: str  # the module that has the kind as KIND
@@ -101,7 +101,7 @@ class Unit:
     partition: Partition
     classes: Classes
     columns: tuple[Carried, ...] = ()
-    wanted: tuple[tuple[str, tuple[frozenset[Expression], ...]], ...] = ()
+    predicate_sets: tuple[tuple[str, tuple[frozenset[Expression], ...]], ...] = ()
     keeps_all: bool = False
     spec: object = None
 

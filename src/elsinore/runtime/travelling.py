@@ -84,7 +84,7 @@ def operator_batch(
 
 def select_events(
     units: Sequence[Unit],
-    interests: Sequence[Interest],
+    class_filters: Sequence[ClassFilter],
     read: Read,
     ticks: pa.Array,
     types: pa.Array,
@@ -92,30 +92,30 @@ def select_events(
 ) -> pa.Table:
     """Return the travelling events of a pass; events without a time, type or key are dropped.
 
-    `interests` has one item per unit, `read` returns an attribute of all events, `ticks` and
+    `class_filters` has one item per unit, `read` returns an attribute of all events, `ticks` and
     `types` are the events' times and types, `orders` the columns that order simultaneous events.
     """
     first = units[0]
     keep = _with_key(first.required, read, ticks, types)
     if keep is not None:
-        chosen = pa.array(keep)
-        read, ticks, types = _filtered(read, chosen), ticks.filter(chosen), types.filter(chosen)
-        orders = [order.filter(chosen) for order in orders]
+        rows = pa.array(keep)
+        read, ticks, types = _filtered(read, rows), ticks.filter(rows), types.filter(rows)
+        orders = [order.filter(rows) for order in orders]
     classes = []
-    for unit, interest in zip(units, interests, strict=True):
+    for unit, class_filter in zip(units, class_filters, strict=True):
         if not unit.types:  # then the column of types may have any type
             classes.append(np.full(len(ticks), -1, np.int64))
             continue
         columns = {name: read(name) for name in unit.classes.attributes}
         numbers = type_numbers(as_text(types), unit.types)
-        classes.append(interest.taken(classify(unit.classes, numbers, unit.types, columns)))
+        classes.append(class_filter.apply(classify(unit.classes, numbers, unit.types, columns)))
     if not any(unit.keeps_all for unit in units):
-        wanted = reduce(np.logical_or, [codes >= 0 for codes in classes])
-        if not wanted.all():
-            chosen = pa.array(wanted)
-            read, ticks = _filtered(read, chosen), ticks.filter(chosen)
-            orders = [order.filter(chosen) for order in orders]
-            classes = [codes[wanted] for codes in classes]
+        is_used = reduce(np.logical_or, [codes >= 0 for codes in classes])
+        if not is_used.all():
+            rows = pa.array(is_used)
+            read, ticks = _filtered(read, rows), ticks.filter(rows)
+            orders = [order.filter(rows) for order in orders]
+            classes = [codes[is_used] for codes in classes]
     arrays = {f"g{n}": read(name) for n, name in enumerate(first.group_by)}
     arrays |= {f"k{n}": read(name) for n, name in enumerate(first.equivalence)}
     arrays["time"] = ticks
@@ -128,41 +128,41 @@ def select_events(
     return pa.table(arrays)
 
 
-class Interest:
+class ClassFilter:
     """The classes of events that at least one query of a unit uses."""
 
     def __init__(self, unit: Unit) -> None:
         self._classes = unit.classes
-        self._wanted = dict(unit.wanted)
+        self._predicate_sets = dict(unit.predicate_sets)
         self._known: dict[int, bool] = {}
         self._table: NDArray[np.int64] | None = None  # of all classes, if there are few
 
-    def taken(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def apply(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return classes with -1 in place of those that no query uses.
 
-        A query uses an event if all predicates of one of its type's sets hold (`Unit.wanted`).
+        A query uses an event that satisfies all predicates of a set (`Unit.predicate_sets`).
         """
         size = self._classes.size
         if size <= FEW_CLASSES and self._table is None:
-            taken = [code if self._takes(code) else -1 for code in range(size)]
-            self._table = np.array([*taken, -1], np.int64)
+            used = [code if self._is_used(code) else -1 for code in range(size)]
+            self._table = np.array([*used, -1], np.int64)
         if self._table is not None:
             return self._table[codes]
         if size <= TABLE_LIMIT:
-            there = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=size))
+            present = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=size))
             table = np.full(size + 1, -1, dtype=np.int64)
-            for code in there.tolist():
-                if self._takes(code):
+            for code in present.tolist():
+                if self._is_used(code):
                     table[code] = code
             return table[codes]
-        there, places = np.unique(codes, return_inverse=True)
-        taken = [code if code >= 0 and self._takes(code) else -1 for code in there.tolist()]
-        return np.array(taken, dtype=np.int64)[places]
+        present, places = np.unique(codes, return_inverse=True)
+        used = [code if code >= 0 and self._is_used(code) else -1 for code in present.tolist()]
+        return np.array(used, dtype=np.int64)[places]
 
-    def _takes(self, code: int) -> bool:
+    def _is_used(self, code: int) -> bool:
         if code not in self._known:
             name, true = self._classes.decode(code)
-            sets = self._wanted.get(name, (frozenset(),))
+            sets = self._predicate_sets.get(name, (frozenset(),))
             self._known[code] = any(needs <= true for needs in sets)
         return self._known[code]
 
@@ -192,9 +192,9 @@ def _with_key(
     return keep
 
 
-def _filtered(read: Read, chosen: pa.Array) -> Read:
-    """Return a reader of attributes that is limited to the chosen events."""
-    return cache(lambda name: read(name).filter(chosen))
+def _filtered(read: Read, rows: pa.Array) -> Read:
+    """Return a reader of attributes that is limited to these rows."""
+    return cache(lambda name: read(name).filter(rows))
 
 
 def _carried(carried: Carried, read: Read, rows: int) -> pa.Array:

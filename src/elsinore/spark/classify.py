@@ -16,10 +16,10 @@ from elsinore.spark.expressions import Columns
 
 def class_column(unit: Unit, type_column: Column, columns: Columns) -> Column:
     """Return each event's class as a bigint; null for events of no interest to any query."""
-    wanted = dict(unit.wanted)
+    predicate_sets = dict(unit.predicate_sets)
     result: Column | None = None
     for type_classes in unit.classes.types:
-        needs = wanted.get(type_classes.type, (frozenset(),))
+        needs = predicate_sets.get(type_classes.type, (frozenset(),))
         code = _code(type_classes, columns)
         if frozenset() not in needs:
             code = F.when(

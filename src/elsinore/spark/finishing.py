@@ -57,7 +57,7 @@ class FinishAll:
                 for query, rows in self._split(batch):
                     waiting.add(query, rows)
                     if query in piecewise and waiting.rows(query) >= PIECE_ROWS:
-                        made = piecewise[query].finished(waiting.taken(query))
+                        made = piecewise[query].finished(waiting.take(query))
                         left = yield from self._answers(made, left)
             for finish in self.finishes:
                 for rows in self._together(finish, waiting):
@@ -79,7 +79,7 @@ class FinishAll:
         some: list[pa.Table] = []
         rows = 0
         for query in sorted({*finish.numbers}.intersection(waiting.queries)):
-            some.append(waiting.taken(query))
+            some.append(waiting.take(query))
             rows += some[-1].num_rows
             if rows >= PIECE_ROWS:
                 yield pa.concat_tables(some).combine_chunks()

@@ -21,13 +21,13 @@ class Waiting:
     _batches: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
     _bytes: int = 0  # in memory
     _file: IO[bytes] | None = None
-    _written: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    _spilled: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     _schemas: dict[int, pa.Schema] = field(default_factory=dict)
 
     @property
     def queries(self) -> Sequence[int]:
         """The queries with partial outputs, in order."""
-        return sorted(self._batches.keys() | self._written.keys())
+        return sorted(self._batches.keys() | self._spilled.keys())
 
     def close(self) -> None:
         """Delete the file on disk."""
@@ -45,13 +45,13 @@ class Waiting:
         """Return the number of a query's rows in memory."""
         return sum(batch.num_rows for batch in self._batches.get(query, ()))
 
-    def taken(self, query: int) -> pa.Table:
+    def take(self, query: int) -> pa.Table:
         """Remove and return all partial outputs of a query."""
         return pa.Table.from_batches(list(self.batches(query))).combine_chunks()
 
     def batches(self, query: int) -> Iterator[pa.RecordBatch]:
         """Remove and yield all partial outputs of a query, batch by batch."""
-        for place, size in self._written.pop(query, []):
+        for place, size in self._spilled.pop(query, []):
             assert self._file is not None
             self._file.seek(place)
             message = pa.py_buffer(self._file.read(size))
@@ -71,7 +71,7 @@ class Waiting:
                 self._schemas[query] = batches[0].schema
                 for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
                     message = batch.serialize()
-                    self._written.setdefault(query, []).append((self._file.tell(), message.size))
+                    self._spilled.setdefault(query, []).append((self._file.tell(), message.size))
                     self._file.write(message)
         except OSError as error:
             raise InputError(

@@ -21,7 +21,7 @@ from elsinore.model.expression import Operator
 from elsinore.operators import plan
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.travelling import Interest
+from elsinore.runtime.travelling import ClassFilter
 from elsinore.spark.scan.bounds import Statistics, bounds_of
 from elsinore.spark.scan.conditions import (
     Bounds,
@@ -277,4 +277,4 @@ def test_no_event_that_a_query_takes_is_in_a_skipped_row_group(
         types = part.column("type").combine_chunks()
         read_by = {name: part.column(name).combine_chunks() for name in unit.classes.attributes}
         codes = classify(unit.classes, type_numbers(types, unit.types), unit.types, read_by)
-        assert (Interest(unit).taken(codes) < 0).all()
+        assert (ClassFilter(unit).apply(codes) < 0).all()

@@ -113,7 +113,7 @@ class Run:
             number += 1
         return self.firsts[number] if number < len(self.firsts) else None
 
-    def taken(self, pivot: Place | None, *, side: str) -> Iterator[Sorted]:
+    def take(self, pivot: Place | None, *, side: str) -> Iterator[Sorted]:
         """Take the events before `pivot` (with side "right": up to and at it), or all."""
         while self.head is not None:
             if self._ahead is None:
@@ -191,7 +191,7 @@ class Runs:
         _, near = _pivot(heads, rows)
         pivot, near = _pivot(near, max(1, rows // max(1, len(near))))
         side = "left" if pivot is None or any(head < pivot for head, _ in near) else "right"
-        return [part for _, run in near for part in run.taken(pivot, side=side)]
+        return [part for _, run in near for part in run.take(pivot, side=side)]
 
 
 def _pivot(

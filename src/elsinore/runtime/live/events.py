@@ -18,7 +18,7 @@ from elsinore.runtime.possible_times import TYPES, possible_times
 from elsinore.runtime.rejects import AHEAD, LATE, set_aside, unusable_reasons
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, as_ticks, kind_of_column, numbers_for_text, to_ticks
-from elsinore.runtime.travelling import Interest, select_events
+from elsinore.runtime.travelling import ClassFilter, select_events
 from elsinore.runtime.types import types_of
 
 
@@ -99,10 +99,10 @@ class EventReader:
     options: RunOptions
     passes: tuple[tuple[Unit, ...], ...]
     fields: tuple[str, ...] = ()
-    _interests: tuple[tuple[Interest, ...], ...] = field(init=False)
+    _interests: tuple[tuple[ClassFilter, ...], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        interests = tuple(tuple(Interest(unit) for unit in units) for units in self.passes)
+        interests = tuple(tuple(ClassFilter(unit) for unit in units) for units in self.passes)
         object.__setattr__(self, "_interests", interests)
 
     def read(self, table: pa.Table) -> tuple[UsableEvents, list[pa.Table]]:

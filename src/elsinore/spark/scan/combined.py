@@ -81,6 +81,8 @@ def spared(unit: Unit, other_units: Sequence[Unit]) -> float:
     for beside in other_units:
         if beside.keeps_all:
             return 0.0
-        wanted = dict(beside.wanted)
-        travel |= {name for name in beside.types if not all(wanted.get(name, (frozenset(),)))}
+        predicate_sets = dict(beside.predicate_sets)
+        travel |= {
+            name for name in beside.types if not all(predicate_sets.get(name, (frozenset(),)))
+        }
     return 1.0 - len(travel.intersection(unit.types)) / max(1, len(unit.types))

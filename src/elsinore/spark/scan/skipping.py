@@ -111,13 +111,13 @@ def interests_of(
         return None
     interests: dict[Condition, None] = {}
     for unit in units:
-        wanted = dict(unit.wanted)
+        predicate_sets = dict(unit.predicate_sets)
         for type_classes in unit.classes.types:
             is_type = _is_type(type_classes.type, kind, type_name)
             if is_type is None:
                 continue
             needs = (
-                wanted.get(type_classes.type, (frozenset(),))
+                predicate_sets.get(type_classes.type, (frozenset(),))
                 if _cannot_fail(type_classes)
                 else (frozenset(),)
             )

@@ -23,7 +23,7 @@ from elsinore.plan import Unit
 from elsinore.runtime.columnar import Packing
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import to_ticks
-from elsinore.runtime.travelling import Interest, as_text, refuse_unusable, select_events
+from elsinore.runtime.travelling import ClassFilter, as_text, refuse_unusable, select_events
 from elsinore.spark.combining import CombineEvents
 from elsinore.spark.scan.computed import NOTHING_COMPUTED, ComputedColumns
 from elsinore.spark.scan.conditions import NotSimpleError
@@ -172,7 +172,7 @@ class ScanAndPack:
         self, groups: Sequence[RowGroup], seen: Counter[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Yield the travelling events of row groups; `seen` counts all events by type."""
-        interests = [Interest(unit) for unit in self.units]
+        interests = [ClassFilter(unit) for unit in self.units]
         for table in read(groups, self.columns, self.coded, self.condition, self.storage):
             if table.num_rows:
                 if seen is not None:
@@ -183,7 +183,7 @@ class ScanAndPack:
                 events = self.computed.added_to(table)
                 yield from self._travelling(events, interests).to_batches()
 
-    def _travelling(self, table: pa.Table, interests: Sequence[Interest]) -> pa.Table:
+    def _travelling(self, table: pa.Table, interests: Sequence[ClassFilter]) -> pa.Table:
         """Return the travelling events of a table. Raises InputError for unusable events."""
         options = self.options
 
