@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Matches computed from their ends, for many queries in one pass over the events.
 
 For SKIP TILL NEXT MATCH and CONTIGUOUS, if no two events of a key are simultaneous, an event that
@@ -17,7 +18,7 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.codes import CLASS, TIME
+from elsinore.matches.engine.codes import CLASS, TIME, Index
 from elsinore.matches.engine.tables import KEY, Values
 from elsinore.operators.conditions.machine import comparison_holds
 from elsinore.operators.conditions.tables import Registers
@@ -63,8 +64,8 @@ class Merged:
 def go_back(
     merged: Merged,
     values: Values,
-    begin_key: cython.longlong,
-    end_key: cython.longlong,
+    begin_key: Index,
+    end_key: Index,
     first: cython.longlong,
     end: cython.longlong,
     is_quiet: cython.bint,
@@ -75,14 +76,11 @@ def go_back(
     They are those of `Merged.keys` from `begin_key` to `end_key`. is_quiet: no matches are
     written down. A match in `found` is its first row, its last row and its registers.
     """
-    key: cython.longlong
-    row: cython.longlong
-    number: cython.Py_ssize_t
     with cython.nogil:
         for key in range(end_key - 1, begin_key - 1, -1):
-            first_row: cython.longlong = merged.keys[key].first_row
-            end_row: cython.longlong = merged.keys[key].end_row
-            fresh: cython.longlong = merged.keys[key].new_row
+            first_row: Index = merged.keys[key].first_row
+            end_row: Index = merged.keys[key].end_row
+            fresh: Index = merged.keys[key].new_row
             if fresh >= end_row:
                 continue
             if min(end_row, end) == end_row:
@@ -102,7 +100,6 @@ def go_back(
 @cython.nogil
 def clear(merged: Merged) -> cython.void:
     """Set the slots to what they are behind a key's last event."""
-    number: cython.Py_ssize_t
     for number in range(merged.slots.shape[0]):
         merged.slots[number].last = -1
         merged.slots[number].next = -1
@@ -111,9 +108,7 @@ def clear(merged: Merged) -> cython.void:
 
 
 @cython.nogil
-def changed(
-    merged: Merged, change: cython.int, number: cython.longlong, row: cython.longlong
-) -> cython.longlong:
+def changed(merged: Merged, change: Index, number: Index, row: Index) -> cython.longlong:
     """Return a register's number after a row."""
     if number < merged.changes[change].below:
         number = row
@@ -122,15 +117,10 @@ def changed(
 
 @cython.nogil
 def begin(
-    merged: Merged,
-    values: Values,
-    number: cython.Py_ssize_t,
-    row: cython.longlong,
-    fresh: cython.longlong,
-    found: cython.int[::1],
+    merged: Merged, values: Values, number: Index, row: Index, fresh: Index, found: cython.int[::1]
 ) -> cython.void:
     """Write down the match that begins with a row, if one does that ends at `fresh` or later."""
-    slot: cython.int = merged.begins[number].slot
+    slot: Index = merged.begins[number].slot
     last: cython.longlong = merged.slots[slot].last
     if last < fresh:
         return
@@ -139,15 +129,14 @@ def begin(
     within: cython.longlong = merged.begins[number].within
     if within >= 0 and values.integers[TIME, last] - values.integers[TIME, row] > within:
         return
-    first: cython.int = merged.begins[number].changes
-    count: cython.int = merged.begins[number].changes_end - first
-    lane: cython.int = merged.begins[number].lane
+    first: Index = merged.begins[number].changes
+    count: Index = merged.begins[number].changes_end - first
+    lane: Index = merged.begins[number].lane
     merged.lane_ends[lane] -= FIRST_NUMBER + count
-    place: cython.longlong = merged.lane_ends[lane]
-    numbers: cython.int = merged.slots[slot].numbers
+    place: Index = merged.lane_ends[lane]
+    numbers: Index = merged.slots[slot].numbers
     found[place] = cython.cast(cython.int, row)
     found[place + 1] = cython.cast(cython.int, last)
-    at: cython.int
     for at in range(count):
         value: cython.longlong = changed(merged, first + at, merged.numbers[numbers + at], row)
         found[place + FIRST_NUMBER + at] = cython.cast(cython.int, value)
@@ -155,14 +144,9 @@ def begin(
 
 @cython.nogil
 def extend(
-    merged: Merged,
-    values: Values,
-    number: cython.Py_ssize_t,
-    row: cython.longlong,
-    first_row: cython.longlong,
+    merged: Merged, values: Values, number: Index, row: Index, first_row: Index
 ) -> cython.void:
     """Let a row follow a state: make its slot from the slot that continues from the row."""
-    comparison: cython.int
     for comparison in range(
         merged.extends[number].comparisons, merged.extends[number].comparisons_end
     ):
@@ -170,8 +154,8 @@ def extend(
             merged.conditions, comparison, values, row, values, row - 1, merged.registers, 0
         ):
             return  # nothing may follow directly behind the row before
-    source: cython.int = merged.extends[number].source
-    slot: cython.int = merged.extends[number].slot
+    source: Index = merged.extends[number].source
+    slot: Index = merged.extends[number].slot
     last: cython.longlong = merged.slots[source].last
     if merged.extends[number].is_end:
         last = row
@@ -181,9 +165,8 @@ def extend(
     merged.slots[slot].next = row
     if last < 0:
         return
-    first: cython.int = merged.extends[number].changes
-    before: cython.int = merged.slots[source].numbers
-    after: cython.int = merged.slots[slot].numbers
-    at: cython.int
+    first: Index = merged.extends[number].changes
+    before: Index = merged.slots[source].numbers
+    after: Index = merged.slots[slot].numbers
     for at in range(merged.extends[number].changes_end - first):
         merged.numbers[after + at] = changed(merged, first + at, merged.numbers[before + at], row)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+Index = int  # a place among rows, nodes, edges and so on
+
 TIME, CLASS, MOMENT = range(3)  # the first rows of the integers of events
 BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Search.match_rows`
 BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)  # columns of rows in collapsed form (`due`)

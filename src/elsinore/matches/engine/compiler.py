@@ -175,11 +175,7 @@ class Updates:
     """What events do to registers, by the state that they are in."""
 
     def __init__(
-        self,
-        template: MatchTemplate,
-        layout: Layout,
-        known: dict[int, int],
-        aggregates: Aggregates,
+        self, template: MatchTemplate, layout: Layout, known: dict[int, int], aggregates: Aggregates
     ) -> None:
         self.values: list[Update] = []
         self._template = template

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """How probable a match of events with uncertain times is (SASE++, Sections 2.3, 4 and 5.3).
 
 An event has *points*, its possible times, ascending, each with a probability; events are
@@ -29,6 +30,7 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.codes import Index
 from elsinore.matches.engine.possible import (
     Worlds,
     ascend,
@@ -42,13 +44,12 @@ NEAR_COST = cython.declare(cython.longlong, 20)  # pairs of times that cost as m
 
 
 @cython.nogil
-def chance_so_far(worlds: Worlds, depth: cython.int) -> cython.double:
+def chance_so_far(worlds: Worlds, depth: Index) -> cython.double:
     """Fill row `depth` of the mass from the rows before; return the match's probability so far.
 
     A window that ends with the match is ignored unless there are sets: this is an upper bound.
     """
     chance: cython.double = 0.0
-    _repeat: cython.int
     for _repeat in range(worlds.repeats):
         if worlds.has_sets:
             chance = chance_of_stages(worlds, depth)
@@ -59,9 +60,9 @@ def chance_so_far(worlds: Worlds, depth: cython.int) -> cython.double:
 
 
 @cython.nogil
-def fill_mass(worlds: Worlds, depth: cython.int) -> cython.double:
+def fill_mass(worlds: Worlds, depth: Index) -> cython.double:
     """Fill row `depth` of the mass, f_j of the step; return its sum."""
-    row: cython.longlong = worlds.steps[depth].row
+    row: Index = worlds.steps[depth].row
     start: cython.longlong = worlds.possible.starts[row]
     if depth > 0:
         before: cython.longlong = worlds.steps[depth - 1].row
@@ -72,7 +73,6 @@ def fill_mass(worlds: Worlds, depth: cython.int) -> cython.double:
             worlds.possible, worlds.mass, depth - 1, first, end, worlds.mass, depth, row, latest
         )
     total: cython.double = 0.0
-    place: cython.longlong
     for place in range(start, worlds.possible.starts[row + 1]):
         time: cython.longlong = worlds.possible.points[place]
         is_inside: cython.bint = worlds.window_begin <= time <= worlds.window_end
@@ -82,7 +82,7 @@ def fill_mass(worlds: Worlds, depth: cython.int) -> cython.double:
 
 
 @cython.nogil
-def chance_of_match(worlds: Worlds, depth: cython.int) -> cython.double:
+def chance_of_match(worlds: Worlds, depth: Index) -> cython.double:
     """Return the confidence of a complete match, whose rows of the mass are filled."""
     last: cython.longlong = worlds.steps[depth].row
     if worlds.has_sets:
@@ -92,12 +92,10 @@ def chance_of_match(worlds: Worlds, depth: cython.int) -> cython.double:
         worlds.possible, first
     )
     total: cython.double = 0.0
-    place: cython.longlong
     if worlds.near_count == 0 and (worlds.within < 0 or worlds.within >= widest):
         for place in range(count_of(worlds.possible, last)):
             total += worlds.mass[depth, place]
         return total
-    _repeat: cython.int
     for _repeat in range(worlds.repeats):
         if worlds.within < 0:
             total = chance_from(worlds, depth, -1, worlds.window_end)
@@ -113,7 +111,7 @@ def chance_of_match(worlds: Worlds, depth: cython.int) -> cython.double:
 
 @cython.nogil
 def chance_from(
-    worlds: Worlds, depth: cython.int, only: cython.longlong, latest: cython.longlong
+    worlds: Worlds, depth: Index, only: Index, latest: cython.longlong
 ) -> cython.double:
     """Return the probability of a match by `latest` whose first event has one possible time.
 
@@ -123,7 +121,6 @@ def chance_from(
     first: cython.longlong = worlds.steps[0].row
     begin: cython.longlong = only if only >= 0 else worlds.possible.starts[first]
     end: cython.longlong = only + 1 if only >= 0 else worlds.possible.starts[first + 1]
-    place: cython.longlong
     for place in range(begin, end):
         value: cython.double = worlds.possible.odds[place]
         time: cython.longlong = worlds.possible.points[place]
@@ -132,10 +129,9 @@ def chance_from(
         elif only < 0:
             value *= chance_free(worlds, 0, worlds.window_begin - 1, time)
         worlds.work[0, place - begin] = value
-    step: cython.int
     for step in range(1, depth + 1):
         fill_step(worlds, step, begin, end, latest)
-        row: cython.longlong = worlds.steps[step].row
+        row: Index = worlds.steps[step].row
         begin = worlds.possible.starts[row]
         end = worlds.possible.starts[row + 1]
     total: cython.double = 0.0
@@ -154,17 +150,16 @@ def chance_from(
 @cython.nogil
 def fill_step(
     worlds: Worlds,
-    step: cython.int,
+    step: Index,
     begin: cython.longlong,
     end: cython.longlong,
     latest: cython.longlong,
 ) -> cython.void:
     """Fill a line of `work` from that of the step before, whose times are `begin` to `end`."""
-    now: cython.int = step % 2
-    row: cython.longlong = worlds.steps[step].row
+    now: Index = step % 2
+    row: Index = worlds.steps[step].row
     start: cython.longlong = worlds.possible.starts[row]
     stop: cython.longlong = worlds.possible.starts[row + 1]
-    number: cython.int
     is_free: cython.bint = True
     for number in range(worlds.near_count):
         if worlds.near[number].gap == step:
@@ -174,8 +169,6 @@ def fill_step(
         ascend(worlds.possible, worlds.work, 1 - now, begin, end, worlds.work, now, row, latest)
         return
     worlds.summed += (end - begin) * (stop - start) * (1 + NEAR_COST * worlds.near_count)
-    place: cython.longlong
-    earlier: cython.longlong
     for place in range(start, stop):
         time: cython.longlong = worlds.possible.points[place]
         value: cython.double = 0.0
@@ -191,22 +184,21 @@ def fill_step(
 
 @cython.nogil
 def chance_free(
-    worlds: Worlds, gap: cython.int, after: cython.longlong, before: cython.longlong
+    worlds: Worlds, gap: Index, after: cython.longlong, before: cython.longlong
 ) -> cython.double:
     """Return the probability that nothing forbidden lies in a gap between two times."""
     chance: cython.double = 1.0
-    number: cython.int
     for number in range(worlds.near_count):
         if worlds.near[number].gap == gap:
-            row: cython.longlong = worlds.near[number].row
+            row: Index = worlds.near[number].row
             chance *= 1.0 - chance_between(worlds.possible, row, after, before)
     return chance
 
 
 @cython.nogil
-def stage_end(worlds: Worlds, begin: cython.int, depth: cython.int) -> cython.int:
+def stage_end(worlds: Worlds, begin: Index, depth: Index) -> Index:
     """Return the step after the last one of the stage that begins with a step."""
-    end: cython.int = begin + 1
+    end: Index = begin + 1
     if worlds.steps[begin].set >= 0:
         while end <= depth and worlds.steps[end].set == worlds.steps[begin].set:
             end += 1
@@ -214,25 +206,20 @@ def stage_end(worlds: Worlds, begin: cython.int, depth: cython.int) -> cython.in
 
 
 @cython.nogil
-def put_points(
-    worlds: Worlds, begin: cython.int, end: cython.int, line: cython.int
-) -> cython.longlong:
+def put_points(worlds: Worlds, begin: Index, end: Index, line: Index) -> cython.longlong:
     """Fill a line of `times` with the possible times of some steps, ascending, each once.
 
     Returns how many there are.
     """
-    count: cython.longlong = 0
-    step: cython.int
-    place: cython.longlong
-    at: cython.longlong
+    count: Index = 0
     for step in range(begin, end):
-        row: cython.longlong = worlds.steps[step].row
+        row: Index = worlds.steps[step].row
         for place in range(worlds.possible.starts[row], worlds.possible.starts[row + 1]):
             time: cython.longlong = worlds.possible.points[place]
-            low: cython.longlong = 0
-            high: cython.longlong = count
+            low: Index = 0
+            high: Index = count
             while low < high:
-                middle: cython.longlong = (low + high) // 2
+                middle: Index = (low + high) // 2
                 if worlds.times[line, middle] < time:
                     low = middle + 1
                 else:
@@ -248,15 +235,10 @@ def put_points(
 
 @cython.nogil
 def all_between(
-    worlds: Worlds,
-    begin: cython.int,
-    end: cython.int,
-    after: cython.longlong,
-    last: cython.longlong,
+    worlds: Worlds, begin: Index, end: Index, after: cython.longlong, last: cython.longlong
 ) -> cython.double:
     """Return the probability that the events of some steps are later than `after`, by `last`."""
     chance: cython.double = 1.0
-    step: cython.int
     for step in range(begin, end):
         if chance > 0.0:
             chance *= chance_between(worlds.possible, worlds.steps[step].row, after, last + 1)
@@ -264,12 +246,11 @@ def all_between(
 
 
 @cython.nogil
-def chance_of_stages(worlds: Worlds, depth: cython.int) -> cython.double:
+def chance_of_stages(worlds: Worlds, depth: Index) -> cython.double:
     """Return the probability that the stages follow one another in the window."""
     if worlds.within < 0:
         return stages_between(worlds, depth, worlds.window_begin, worlds.window_end, False)
     total: cython.double = 0.0
-    place: cython.longlong
     for place in range(put_points(worlds, 0, stage_end(worlds, 0, depth), 2)):
         time: cython.longlong = worlds.times[2, place]
         if worlds.window_begin <= time <= worlds.window_end:
@@ -281,7 +262,7 @@ def chance_of_stages(worlds: Worlds, depth: cython.int) -> cython.double:
 @cython.nogil
 def stages_between(
     worlds: Worlds,
-    depth: cython.int,
+    depth: Index,
     earliest: cython.longlong,
     latest: cython.longlong,
     is_exact: cython.bint,
@@ -290,17 +271,15 @@ def stages_between(
 
     is_exact: the first of all events is at `earliest`.
     """
-    begin: cython.int = 0
-    end: cython.int = stage_end(worlds, 0, depth)
-    now: cython.int = 0
-    count: cython.longlong = 0
-    place: cython.longlong
-    earlier: cython.longlong
+    begin: Index = 0
+    end: Index = stage_end(worlds, 0, depth)
+    now: Index = 0
+    count: Index = 0
     while True:
         is_last: cython.bint = end > depth
-        following: cython.longlong = 1 if is_last else put_points(worlds, begin, end, now)
+        following: Index = 1 if is_last else put_points(worlds, begin, end, now)
         before: cython.double = 0.0
-        kept: cython.longlong = 0
+        kept: Index = 0
         for place in range(following):
             time: cython.longlong = latest if is_last else worlds.times[now, place]
             if time > latest:

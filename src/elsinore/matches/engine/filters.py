@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Early filters: events that no match of a beginning can have (SASE++, Sections 5.1 and 5.2).
 
 The *main run* of a beginning takes every event of its window that fits by type. A condition that is
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.codes import Index
 from elsinore.matches.engine.registers import copy_registers, select
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.operators.conditions.machine import value_of
@@ -28,14 +30,13 @@ def filter_early(program: Program, search: Search) -> cython.void:
     """
     if not program.has_filters or search.frames.shape[0] <= WITH_ONE:
         return
-    begin: cython.int = search.begin
+    begin: Index = search.begin
     paths: cython.double = 0.0
-    node: cython.int
     for node in range(search.events[begin].node, search.events[begin].node_end):
         paths += search.nodes[node].count
     if paths <= program.many * (search.last - begin + 1):
         return
-    overflown: cython.int = program.conditions.has_overflown
+    overflown: Index = program.conditions.has_overflown
     make_main_run(program, search)
     close_dead_ends(program, search)
     program.conditions.has_overflown = overflown
@@ -44,11 +45,9 @@ def filter_early(program: Program, search: Search) -> cython.void:
 @cython.nogil
 def make_main_run(program: Program, search: Search) -> cython.void:
     """Take all events that early filters leave, and close the nodes of the others."""
-    begin: cython.int = search.begin
+    begin: Index = search.begin
     moment: cython.longlong = search.events[begin].moment
-    state: cython.int
-    node: cython.int
-    event: cython.int
+    state: Index
     for state in range(program.states.shape[0]):
         search.since[state] = OPEN
     copy_registers(search, 0, TAKEN)
@@ -69,22 +68,21 @@ def make_main_run(program: Program, search: Search) -> cython.void:
 
 
 @cython.nogil
-def take_in(program: Program, search: Search, node: cython.int) -> cython.void:
+def take_in(program: Program, search: Search, node: Index) -> cython.void:
     """Take a node's event into the registers of the main run."""
-    row: cython.longlong = search.events[search.nodes[node].event].row
+    row: Index = search.events[search.nodes[node].event].row
     select(program, search, search.nodes[node].state, row, WITH_ONE)
     copy_registers(search, WITH_ONE, TAKEN)
 
 
 @cython.nogil
-def is_possible(program: Program, search: Search, node: cython.int) -> cython.bint:
+def is_possible(program: Program, search: Search, node: Index) -> cython.bint:
     """Return whether some edge from a state of the main run leads to a node, and it may end."""
-    event: cython.int = search.nodes[node].event
-    row: cython.longlong = search.events[event].row
-    state: cython.int = search.nodes[node].state
-    first_row: cython.longlong = search.events[search.begin].row
+    event: Index = search.nodes[node].event
+    row: Index = search.events[event].row
+    state: Index = search.nodes[node].state
+    first_row: Index = search.events[search.begin].row
     is_entered: cython.bint = False
-    edge: cython.int
     for edge in range(program.first_edges, program.edges.shape[0]):
         if (
             program.edges[edge].target == state
@@ -103,8 +101,8 @@ def is_possible(program: Program, search: Search, node: cython.int) -> cython.bi
             break
     if not is_entered:
         return False
-    early: cython.int = program.states[state].early
-    early_end: cython.int = program.states[state].early_end
+    early: Index = program.states[state].early
+    early_end: Index = program.states[state].early_end
     if early == early_end:
         return True
     select(program, search, state, row, WITH_ONE)
@@ -115,14 +113,13 @@ def is_possible(program: Program, search: Search, node: cython.int) -> cython.bi
 def is_false(
     program: Program,
     search: Search,
-    early: cython.int,
-    early_end: cython.int,
-    row: cython.longlong,
-    first_row: cython.longlong,
-    before: cython.int,
+    early: Index,
+    early_end: Index,
+    row: Index,
+    first_row: Index,
+    before: Index,
 ) -> cython.bint:
     """Return whether a condition of a list is false for the events of a row of the registers."""
-    place: cython.int
     for place in range(early, early_end):
         program.conditions.has_overflown = 0
         value: cython.double = value_of(
@@ -144,12 +141,10 @@ def is_false(
 @cython.nogil
 def close_dead_ends(program: Program, search: Search) -> cython.void:
     """Close the nodes from which no node that is left leads to an end."""
-    state: cython.int
-    node: cython.int
-    edge: cython.int
-    begin: cython.int
-    at: cython.int
-    event: cython.int = search.last
+    state: Index
+    begin: Index
+    at: Index
+    event: Index = search.last
     for state in range(program.states.shape[0]):
         search.since[state] = 0  # whether a node of a later moment leads to an end
     while event > search.begin:

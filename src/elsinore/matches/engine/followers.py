@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Which events may follow another one by an edge, in the order of time.
 
 They are the nodes of the edge's target state, linked from one to the next; or, if the edge has an
@@ -10,27 +11,22 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import MOMENT
+from elsinore.matches.engine.codes import MOMENT, Index
 from elsinore.matches.engine.guards import hold, is_free_between, limit_holds
 from elsinore.matches.engine.tables import Program, Search
 
 
 @cython.nogil
 def follow(
-    program: Program,
-    search: Search,
-    cursor: cython.int,
-    node: cython.int,
-    edge: cython.int,
-    step: cython.int,
+    program: Program, search: Search, cursor: Index, node: Index, edge: Index, step: Index
 ) -> cython.void:
     """Set a cursor before the first event that may follow a node by an edge.
 
     `step` is the row of the registers of the match that ends with the node; -1 while the graph is
     built, and there are none.
     """
-    links: cython.int = search.nodes[node].link - program.states[search.nodes[node].state].edges
-    row: cython.longlong = search.events[search.nodes[node].event].row
+    links: Index = search.nodes[node].link - program.states[search.nodes[node].state].edges
+    row: Index = search.events[search.nodes[node].event].row
     search.cursors[cursor].row = row
     search.cursors[cursor].edge = edge
     search.cursors[cursor].step = step
@@ -41,23 +37,23 @@ def follow(
 
 
 @cython.nogil
-def find_bucket(program: Program, search: Search, cursor: cython.int) -> cython.void:
+def find_bucket(program: Program, search: Search, cursor: Index) -> cython.void:
     """Set a cursor to its place in the bucket of its edge, if the reference is known."""
-    step: cython.int = search.cursors[cursor].step
-    bucket: cython.int = program.edges[search.cursors[cursor].edge].bucket
-    register: cython.int = program.buckets[bucket].register
-    reference: cython.longlong = search.cursors[cursor].row
+    step: Index = search.cursors[cursor].step
+    bucket: Index = program.edges[search.cursors[cursor].edge].bucket
+    register: Index = program.buckets[bucket].register
+    reference: Index = search.cursors[cursor].row
     if register >= 0:
         reference = search.held[step, register] if step >= 0 else -1
     if reference < 0:
         return
-    rows: cython.int = program.buckets[bucket].rows
+    rows: Index = program.buckets[bucket].rows
     begin: cython.longlong = search.values.buckets[rows + 1, reference]
     last: cython.longlong = search.values.buckets[rows + 2, reference]
     end: cython.longlong = last
     moment: cython.longlong = search.values.integers[MOMENT, search.cursors[cursor].row]
     while begin < end:
-        middle: cython.longlong = (begin + end) // 2
+        middle: Index = (begin + end) // 2
         if search.values.integers[MOMENT, search.values.buckets[rows, middle]] <= moment:
             begin = middle + 1
         else:
@@ -68,35 +64,31 @@ def find_bucket(program: Program, search: Search, cursor: cython.int) -> cython.
 
 @cython.nogil
 def next_follower(
-    program: Program,
-    search: Search,
-    cursor: cython.int,
-    last: cython.int,
-    until: cython.longlong,
-) -> cython.int:
+    program: Program, search: Search, cursor: Index, last: Index, until: cython.longlong
+) -> Index:
     """Return the node at a cursor, and advance the cursor; -1: no other node may follow.
 
     Nodes are those of events up to `last` and moment `until`, as long as neither NOT nor a limit
     of the edge rules out all later ones.
     """
-    place: cython.longlong = search.cursors[cursor].place
+    place: Index = search.cursors[cursor].place
     if place < 0:
         return -1
-    node: cython.int = cython.cast(cython.int, place)
-    edge: cython.int = search.cursors[cursor].edge
-    reference: cython.longlong = search.cursors[cursor].reference
+    node: Index = cython.cast(cython.int, place)
+    edge: Index = search.cursors[cursor].edge
+    reference: Index = search.cursors[cursor].reference
     if reference < 0:
         search.cursors[cursor].place = search.nodes[node].later
     else:
-        rows: cython.int = program.buckets[program.edges[edge].bucket].rows
+        rows: Index = program.buckets[program.edges[edge].bucket].rows
         node = search.events[search.event_of[search.values.buckets[rows, place]]].node
         while search.nodes[node].state != program.edges[edge].target:
             node += 1
         is_last: cython.bint = place + 1 >= search.values.buckets[rows + 2, reference]
         search.cursors[cursor].place = -1 if is_last else place + 1
-    event: cython.int = search.nodes[node].event
-    row: cython.longlong = search.events[event].row
-    previous: cython.longlong = search.cursors[cursor].row
+    event: Index = search.nodes[node].event
+    row: Index = search.events[event].row
+    previous: Index = search.cursors[cursor].row
     if (
         event > last
         or search.events[event].moment > until
@@ -111,9 +103,9 @@ def next_follower(
 def is_barred(
     program: Program,
     search: Search,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
+    edge: Index,
+    current: Index,
+    previous: Index,
     before: cython.longlong,
 ) -> cython.bint:
     """Return whether neither row `current` nor any later one may follow `previous` by an edge.
@@ -123,9 +115,8 @@ def is_barred(
     """
     if not is_open(program, search, edge, current, previous):
         return True
-    place: cython.int
     for place in range(program.edges[edge].limits, program.edges[edge].limits_end):
-        number: cython.int = program.limits[place]
+        number: Index = program.limits[place]
         if before < 0 and program.conditions.conditions[number].register >= 0:
             continue
         if not limit_holds(program, search, number, current, previous, before):
@@ -135,18 +126,14 @@ def is_barred(
 
 @cython.nogil
 def is_open(
-    program: Program,
-    search: Search,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
+    program: Program, search: Search, edge: Index, current: Index, previous: Index
 ) -> cython.bint:
     """Return whether NOT lets row `current` follow `previous`; if not, no later row may either.
 
     NOTs that are related to the match are left out: what they forbid for one row they may allow
     for another one.
     """
-    guard: cython.int = program.edges[edge].guard
+    guard: Index = program.edges[edge].guard
     if program.guards[guard].relations < program.guards[guard].relations_end:
         return True
     return is_free_between(program, search, guard, current, previous, -1, -1)
@@ -154,26 +141,17 @@ def is_open(
 
 @cython.nogil
 def far_hold(
-    program: Program,
-    search: Search,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
-    step: cython.int,
+    program: Program, search: Search, edge: Index, current: Index, previous: Index, step: Index
 ) -> cython.bint:
     """Return whether the conditions of an edge hold that read more than two neighbours."""
-    begin: cython.int = program.edges[edge].far
-    end: cython.int = program.edges[edge].far_end
+    begin: Index = program.edges[edge].far
+    end: Index = program.edges[edge].far_end
     return hold(program, search, begin, end, current, previous, step, step)
 
 
 @cython.nogil
 def may_follow(
-    program: Program,
-    search: Search,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
+    program: Program, search: Search, edge: Index, current: Index, previous: Index
 ) -> cython.bint:
     """Return whether row `current` may follow `previous` by an edge that NOT leaves open.
 
@@ -181,22 +159,17 @@ def may_follow(
     """
     if program.edges[edge].is_plain:
         return True
-    unless: cython.int = program.edges[edge].unless
+    unless: Index = program.edges[edge].unless
     if unless >= 0 and is_free_between(program, search, unless, current, previous, -1, -1):
         return False
-    begin: cython.int = program.edges[edge].near
-    end: cython.int = program.edges[edge].near_end
+    begin: Index = program.edges[edge].near
+    end: Index = program.edges[edge].near_end
     return hold(program, search, begin, end, current, previous, 0, 0)
 
 
 @cython.nogil
 def follows(
-    program: Program,
-    search: Search,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
-    step: cython.int,
+    program: Program, search: Search, edge: Index, current: Index, previous: Index, step: Index
 ) -> cython.bint:
     """Return whether a row may follow a match that ends with `previous`, by an open edge.
 
@@ -209,7 +182,7 @@ def follows(
         return True
     if not far_hold(program, search, edge, current, previous, step):
         return False
-    guard: cython.int = program.edges[edge].guard
+    guard: Index = program.edges[edge].guard
     if program.guards[guard].relations == program.guards[guard].relations_end:
         return True
     return is_free_between(program, search, guard, current, previous, step, -1)

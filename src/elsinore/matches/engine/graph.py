@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The graph of a key's partial matches, built from its last event backwards.
 
 A node is an event in a state. Its `count` is the number of ways to complete a match after it (the
@@ -21,6 +22,7 @@ from elsinore.matches.engine.codes import (
     GRAPH_CURSOR,
     MOMENT,
     TIME,
+    Index,
     Selection,
     Status,
     Strategy,
@@ -44,7 +46,7 @@ def gather(program: Program, search: Search) -> cython.void:
     search.built = -1
     search.first_row = search.keys[search.key].first_row
     search.fresh = 0 if program.is_deferred else search.keys[search.key].new_row
-    end_row: cython.longlong = search.keys[search.key].end_row
+    end_row: Index = search.keys[search.key].end_row
     if program.suppress >= 0 and program.selection == Selection.ALL:
         while (
             search.fresh < end_row
@@ -54,15 +56,13 @@ def gather(program: Program, search: Search) -> cython.void:
     if search.fresh >= end_row:
         return
     has_buckets: cython.bint = program.buckets.shape[0] > 0
-    row: cython.longlong
-    place: cython.int
     for row in range(search.first_row, end_row):
         if has_buckets:
             search.event_of[row] = -1
-        number: cython.longlong = search.values.integers[CLASS, row]
+        number: Index = search.values.integers[CLASS, row]
         if number < 0 or program.classes[number].states == program.classes[number].states_end:
             continue
-        event: cython.int = search.event_count
+        event: Index = search.event_count
         if has_buckets:
             search.event_of[row] = event
         search.events[event].row = row
@@ -81,21 +81,19 @@ def gather(program: Program, search: Search) -> cython.void:
 
 
 @cython.nogil
-def build(program: Program, search: Search, begin: cython.int, last: cython.int) -> cython.void:
+def build(program: Program, search: Search, begin: Index, last: Index) -> cython.void:
     """Build the nodes of events `last` back to `begin`: counts, ends and links."""
-    state: cython.int
+    state: Index
     for state in range(program.states.shape[0]):
         search.heads[state] = -1
         search.sums[state] = 0.0
         search.soonest[state] = search.event_count
     search.uses_trees = program.orders.shape[0] > 0 and last - begin >= LONG
     search.built = last
-    joined: cython.int = last  # events after it have been joined
-    reach: cython.int = last  # the last event that can be in a window with the event
-    link: cython.int = 0
-    at: cython.int = last
-    node: cython.int
-    edge: cython.int
+    joined: Index = last  # events after it have been joined
+    reach: Index = last  # the last event that can be in a window with the event
+    link: Index = 0
+    at: Index = last
     while at >= begin:
         while search.events[joined].moment > search.events[at].moment:
             join(program, search, joined)
@@ -120,14 +118,13 @@ def build(program: Program, search: Search, begin: cython.int, last: cython.int)
 
 
 @cython.nogil
-def join(program: Program, search: Search, event: cython.int) -> cython.void:
+def join(program: Program, search: Search, event: Index) -> cython.void:
     """Let the nodes of an event follow those of earlier moments.
 
     Under ANY only nodes from which a match ends matter; otherwise any node may have to be taken.
     """
-    node: cython.int
     for node in range(search.events[event].node_end - 1, search.events[event].node - 1, -1):
-        state: cython.int = search.nodes[node].state
+        state: Index = search.nodes[node].state
         search.nodes[node].later = search.heads[state]
         if program.strategy == Strategy.ANY and search.nodes[node].soonest == search.event_count:
             continue
@@ -139,13 +136,13 @@ def join(program: Program, search: Search, event: cython.int) -> cython.void:
 
 
 @cython.nogil
-def complete(program: Program, search: Search, node: cython.int, reach: cython.int) -> cython.void:
+def complete(program: Program, search: Search, node: Index, reach: Index) -> cython.void:
     """Set a node's count and soonest end, from those of the nodes that may follow it.
 
     These are of events up to `reach`.
     """
-    state: cython.int = search.nodes[node].state
-    event: cython.int = search.nodes[node].event
+    state: Index = search.nodes[node].state
+    event: Index = search.nodes[node].event
     search.nodes[node].count = 0.0
     search.nodes[node].soonest = search.event_count
     if program.states[state].ends and search.events[event].row >= search.fresh:
@@ -157,9 +154,8 @@ def complete(program: Program, search: Search, node: cython.int, reach: cython.i
     elif program.strategy != Strategy.ANY and program.is_near:
         until = first_moment(program, search, node, -1, reach)
     search.nodes[node].until = until
-    edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
-        target: cython.int = program.edges[edge].target
+        target: Index = program.edges[edge].target
         if until == FOREVER and (program.edges[edge].is_plain or program.strategy != Strategy.ANY):
             search.nodes[node].count += search.sums[target]
             search.nodes[node].soonest = min(search.nodes[node].soonest, search.soonest[target])
@@ -171,23 +167,22 @@ def complete(program: Program, search: Search, node: cython.int, reach: cython.i
 
 @cython.nogil
 def first_moment(
-    program: Program, search: Search, node: cython.int, step: cython.int, last: cython.int
+    program: Program, search: Search, node: Index, step: Index, last: Index
 ) -> cython.longlong:
     """Return the first moment at which an event up to `last` may follow a node; -1 if none.
 
     `step` is the row of the registers of a match that ends with the node; -1: of any match.
     """
-    state: cython.int = search.nodes[node].state
-    previous: cython.longlong = search.events[search.nodes[node].event].row
+    state: Index = search.nodes[node].state
+    previous: Index = search.events[search.nodes[node].event].row
     until: cython.longlong = FOREVER
-    edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
         follow(program, search, GRAPH_CURSOR, node, edge, step)
         while True:
-            later: cython.int = next_follower(program, search, GRAPH_CURSOR, last, until - 1)
+            later: Index = next_follower(program, search, GRAPH_CURSOR, last, until - 1)
             if later < 0:
                 break
-            event: cython.int = search.nodes[later].event
+            event: Index = search.nodes[later].event
             if follows(program, search, edge, search.events[event].row, previous, step):
                 until = search.events[event].moment
                 break
@@ -196,40 +191,34 @@ def first_moment(
 
 @cython.nogil
 def add_followers(
-    program: Program,
-    search: Search,
-    node: cython.int,
-    edge: cython.int,
-    until: cython.longlong,
-    last: cython.int,
+    program: Program, search: Search, node: Index, edge: Index, until: cython.longlong, last: Index
 ) -> cython.void:
     """Add to a node the counts of the nodes that may follow it by an edge, up to event `last`.
 
     Under NEXT and CONTIGUOUS only the nodes of the moment `until` follow.
     """
-    previous: cython.longlong = search.events[search.nodes[node].event].row
+    previous: Index = search.events[search.nodes[node].event].row
     follow(program, search, GRAPH_CURSOR, node, edge, -1)
     while True:
-        later: cython.int = next_follower(program, search, GRAPH_CURSOR, last, until)
+        later: Index = next_follower(program, search, GRAPH_CURSOR, last, until)
         if later < 0:
             break
-        event: cython.int = search.nodes[later].event
+        event: Index = search.nodes[later].event
         if (
             (program.strategy == Strategy.ANY or search.events[event].moment == until)
             and search.nodes[later].count > 0.0
             and may_follow(program, search, edge, search.events[event].row, previous)
         ):
             search.nodes[node].count += search.nodes[later].count
-            soonest: cython.int = search.nodes[later].soonest
+            soonest: Index = search.nodes[later].soonest
             search.nodes[node].soonest = min(search.nodes[node].soonest, soonest)
 
 
 @cython.nogil
-def may_begin(program: Program, search: Search, event: cython.int) -> cython.bint:
+def may_begin(program: Program, search: Search, event: Index) -> cython.bint:
     """Return whether a match may begin with an event and can be completed."""
-    node: cython.int
     for node in range(search.events[event].node, search.events[event].node_end):
-        first_edge: cython.int = program.states[search.nodes[node].state].first_edge
+        first_edge: Index = program.states[search.nodes[node].state].first_edge
         if first_edge >= 0 and search.nodes[node].soonest < search.event_count:
             return True
     return False
@@ -259,8 +248,6 @@ def is_too_many(program: Program, search: Search) -> cython.bint:
 def total_count(program: Program, search: Search) -> cython.double:
     """Return the number of matches that begin in a window, as the graph counts them."""
     total: cython.double = 0.0
-    event: cython.int
-    node: cython.int
     for event in range(search.begin, search.begin_end):
         for node in range(search.events[event].node, search.events[event].node_end):
             if program.states[search.nodes[node].state].first_edge >= 0:
@@ -269,7 +256,7 @@ def total_count(program: Program, search: Search) -> cython.double:
 
 
 @cython.nogil
-def enter(search: Search, node: cython.int, edge: cython.int) -> cython.void:
+def enter(search: Search, node: Index, edge: Index) -> cython.void:
     """Make a node the match's last one, entered by an edge."""
     search.frames[search.depth].row = search.events[search.nodes[node].event].row
     search.frames[search.depth].node = node
@@ -278,33 +265,31 @@ def enter(search: Search, node: cython.int, edge: cython.int) -> cython.void:
 
 
 @cython.nogil
-def put_in(program: Program, search: Search, node: cython.int) -> cython.void:
+def put_in(program: Program, search: Search, node: Index) -> cython.void:
     """Add a node to the trees of the edges that lead to its state."""
-    order: cython.int
-    row: cython.longlong = search.events[search.nodes[node].event].row
+    row: Index = search.events[search.nodes[node].event].row
     for order in range(program.orders.shape[0]):
         if program.orders[order].target != search.nodes[node].state:
             continue
-        tree: cython.int = program.orders[order].tree
-        place: cython.longlong = search.values.integers[program.orders[order].place, row]
+        tree: Index = program.orders[order].tree
+        place: Index = search.values.integers[program.orders[order].place, row]
         if place < 0:
             continue
         place += 1
         while place <= program.orders[order].places:
             search.tree_counts[tree + place] += search.nodes[node].count
-            soonest: cython.int = search.nodes[node].soonest
+            soonest: Index = search.nodes[node].soonest
             search.tree_ends[tree + place] = min(search.tree_ends[tree + place], soonest)
             place += place & -place
 
 
 @cython.nogil
-def clear_path(program: Program, search: Search, node: cython.int) -> cython.void:
+def clear_path(program: Program, search: Search, node: Index) -> cython.void:
     """Make the trees empty where a node was put in."""
-    order: cython.int
-    row: cython.longlong = search.events[search.nodes[node].event].row
+    row: Index = search.events[search.nodes[node].event].row
     for order in range(program.orders.shape[0]):
-        tree: cython.int = program.orders[order].tree
-        place: cython.longlong = search.values.integers[program.orders[order].place, row]
+        tree: Index = program.orders[order].tree
+        place: Index = search.values.integers[program.orders[order].place, row]
         if program.orders[order].target != search.nodes[node].state or place < 0:
             continue
         place += 1
@@ -315,15 +300,13 @@ def clear_path(program: Program, search: Search, node: cython.int) -> cython.voi
 
 
 @cython.nogil
-def add_smaller(
-    program: Program, search: Search, node: cython.int, order: cython.int
-) -> cython.void:
+def add_smaller(program: Program, search: Search, node: Index, order: Index) -> cython.void:
     """Add to a node the counts of all nodes in a tree that may follow it."""
-    row: cython.longlong = search.events[search.nodes[node].event].row
-    tree: cython.int = program.orders[order].tree
-    place: cython.longlong = search.values.integers[program.orders[order].bound, row]
+    row: Index = search.events[search.nodes[node].event].row
+    tree: Index = program.orders[order].tree
+    place: Index = search.values.integers[program.orders[order].bound, row]
     while place > 0:
         search.nodes[node].count += search.tree_counts[tree + place]
-        soonest: cython.int = search.tree_ends[tree + place]
+        soonest: Index = search.tree_ends[tree + place]
         search.nodes[node].soonest = min(search.nodes[node].soonest, soonest)
         place -= place & -place

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """NOT: whether a gap of a match is free of what NOT forbids in it.
 
 A *guard* belongs to a gap: before a match, between two of its events, or after it. One of its
@@ -18,6 +19,7 @@ from elsinore.matches.engine.codes import (
     LISTED_FIRST,
     LISTED_LAST,
     MOMENT,
+    Index,
 )
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.operators.conditions.machine import all_hold, comparison_holds
@@ -28,10 +30,10 @@ from elsinore.operators.conditions.machine import all_hold, comparison_holds
 def hold(
     program: Program,
     search: Search,
-    begin: cython.int,
-    end: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
+    begin: Index,
+    end: Index,
+    current: Index,
+    previous: Index,
     before: cython.longlong,
     final: cython.longlong,
 ) -> cython.bint:
@@ -58,26 +60,19 @@ def hold(
 def limit_holds(
     program: Program,
     search: Search,
-    number: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
+    number: Index,
+    current: Index,
+    previous: Index,
     before: cython.longlong,
 ) -> cython.bint:
     """Return whether a comparison is true of two rows; `before` is a row of the registers."""
     return comparison_holds(
-        program.conditions,
-        number,
-        search.values,
-        current,
-        search.values,
-        previous,
-        search,
-        before,
+        program.conditions, number, search.values, current, search.values, previous, search, before
     )
 
 
 @cython.nogil
-def last_before(search: Search, row: cython.longlong) -> cython.longlong:
+def last_before(search: Search, row: Index) -> cython.longlong:
     """Return the key's last row of an earlier moment than `row`; -1 if none."""
     moment: cython.longlong = search.values.integers[MOMENT, row]
     while row >= search.first_row and search.values.integers[MOMENT, row] == moment:
@@ -89,9 +84,9 @@ def last_before(search: Search, row: cython.longlong) -> cython.longlong:
 def is_free_between(
     program: Program,
     search: Search,
-    guard: cython.int,
-    row: cython.longlong,
-    previous: cython.longlong,
+    guard: Index,
+    row: Index,
+    previous: Index,
     before: cython.longlong,
     final: cython.longlong,
 ) -> cython.bint:
@@ -107,10 +102,10 @@ def is_free_between(
 def is_free(
     program: Program,
     search: Search,
-    guard: cython.int,
+    guard: Index,
     moment: cython.longlong,
-    last_row: cython.longlong,
-    following: cython.longlong,
+    last_row: Index,
+    following: Index,
     before: cython.longlong,
     final: cython.longlong,
 ) -> cython.bint:
@@ -127,12 +122,10 @@ def is_free(
     search.gap_next = following
     search.gap_before = before
     search.gap_final = final
-    way: cython.int
-    place: cython.int
     for way in range(program.guards[guard].ways, program.guards[guard].ways_end):
         free: cython.bint = True
         for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
-            negative: cython.int = program.negatives[place]
+            negative: Index = program.negatives[place]
             if search.values.negatives[negative, last_row] > moment:
                 free = not is_related(program, search, guard, negative)
             if not free:
@@ -143,14 +136,11 @@ def is_free(
 
 
 @cython.nogil
-def is_related(
-    program: Program, search: Search, guard: cython.int, negative: cython.int
-) -> cython.bint:
+def is_related(program: Program, search: Search, guard: Index, negative: Index) -> cython.bint:
     """Return whether a match of a NOT in the gap is one that the guard's relations forbid.
 
     Without a relation each is.
     """
-    relation: cython.int
     for relation in range(program.guards[guard].relations, program.guards[guard].relations_end):
         if program.relations[relation].negative != negative:
             continue
@@ -163,30 +153,28 @@ def is_related(
 
 
 @cython.nogil
-def relation_holds(
-    program: Program, search: Search, relation: cython.int, row: cython.longlong
-) -> cython.bint:
+def relation_holds(program: Program, search: Search, relation: Index, row: Index) -> cython.bint:
     """Return whether the conditions of a relation hold for a row of the gap."""
-    begin: cython.int = program.relations[relation].conditions
-    end: cython.int = program.relations[relation].conditions_end
+    begin: Index = program.relations[relation].conditions
+    end: Index = program.relations[relation].conditions_end
     return hold(
         program, search, begin, end, row, search.gap_next, search.gap_before, search.gap_final
     )
 
 
 @cython.nogil
-def is_event_forbidden(program: Program, search: Search, relation: cython.int) -> cython.bint:
+def is_event_forbidden(program: Program, search: Search, relation: Index) -> cython.bint:
     """Return whether an event of the gap fulfils a relation.
 
     Rows are read from a bucket if there is one, and up to the relation's limits.
     """
-    rows: cython.int = -1
+    rows: Index = -1
     begin: cython.longlong = search.first_row
     end: cython.longlong = search.gap_last + 1
-    bucket: cython.int = program.relations[relation].bucket
+    bucket: Index = program.relations[relation].bucket
     if bucket >= 0:
-        reference: cython.longlong = search.gap_next
-        register: cython.int = program.buckets[bucket].register
+        reference: Index = search.gap_next
+        register: Index = program.buckets[bucket].register
         if register >= 0:
             reference = search.held[search.gap_before, register]
         if reference >= 0:
@@ -194,20 +182,19 @@ def is_event_forbidden(program: Program, search: Search, relation: cython.int) -
             begin = search.values.buckets[rows + 1, reference]
             end = search.values.buckets[rows + 2, reference]
     last: cython.longlong = end
-    row: cython.longlong
+    row: Index
     while begin < last:  # the first row after the moment
-        middle: cython.longlong = (begin + last) // 2
+        middle: Index = (begin + last) // 2
         row = middle if rows < 0 else search.values.buckets[rows, middle]
         if search.values.integers[MOMENT, row] <= search.gap_after:
             begin = middle + 1
         else:
             last = middle
-    place: cython.longlong
     for place in range(begin, end):
         row = place if rows < 0 else search.values.buckets[rows, place]
         if row > search.gap_last:
             return False
-        number: cython.longlong = search.values.integers[CLASS, row]
+        number: Index = search.values.integers[CLASS, row]
         if number < 0 or not program.forbids[program.relations[relation].negative, number]:
             continue
         if relation_holds(program, search, relation, row):
@@ -218,31 +205,28 @@ def is_event_forbidden(program: Program, search: Search, relation: cython.int) -
 
 
 @cython.nogil
-def is_past(
-    program: Program, search: Search, relation: cython.int, row: cython.longlong
-) -> cython.bint:
+def is_past(program: Program, search: Search, relation: Index, row: Index) -> cython.bint:
     """Return whether no later row fulfils the limits of a relation."""
-    place: cython.int
     for place in range(program.relations[relation].limits, program.relations[relation].limits_end):
-        limit: cython.int = program.limits[place]
+        limit: Index = program.limits[place]
         if not limit_holds(program, search, limit, row, search.gap_next, search.gap_before):
             return True
     return False
 
 
 @cython.nogil
-def is_match_forbidden(program: Program, search: Search, relation: cython.int) -> cython.bint:
+def is_match_forbidden(program: Program, search: Search, relation: Index) -> cython.bint:
     """Return whether a listed match in the gap fulfils a relation.
 
     The events at each place of the list are put into the relation's registers, which nothing else
     reads.
     """
-    place: cython.longlong = program.relations[relation].listed
+    place: Index = program.relations[relation].listed
     end: cython.longlong = program.relations[relation].listed_end
     last: cython.longlong = end
-    row: cython.longlong
+    row: Index
     while place < last:  # the first match of the key that begins after the moment
-        middle: cython.longlong = (place + last) // 2
+        middle: Index = (place + last) // 2
         row = search.values.listed[LISTED_FIRST, middle]
         if row < search.first_row or (
             row <= search.gap_last and search.values.integers[MOMENT, row] <= search.gap_after
@@ -250,8 +234,7 @@ def is_match_forbidden(program: Program, search: Search, relation: cython.int) -
             place = middle + 1
         else:
             last = middle
-    reads: cython.int = program.relations[relation].reads
-    read: cython.int
+    reads: Index = program.relations[relation].reads
     while place < end and search.values.listed[LISTED_FIRST, place] <= search.gap_last:
         after: cython.longlong = place + search.values.listed[LISTED_COUNT, place]
         holds: cython.bint = search.values.listed[LISTED_LAST, place] <= search.gap_last

@@ -200,12 +200,7 @@ def _numbered(operands: Operands, comparison: Comparison) -> tuple[Ints, Ints, i
     return np.where(known, places, -1), np.where(compares, bounds, 0), size
 
 
-_CHANGING = {
-    RegisterKind.LATEST,
-    RegisterKind.LEAST,
-    RegisterKind.GREATEST,
-    RegisterKind.LAG,
-}
+_CHANGING = {RegisterKind.LATEST, RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.LAG}
 
 
 def implied_limits(

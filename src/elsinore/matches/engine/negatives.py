@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Matches of patterns under NOT: the latest beginnings of those that ended, and lists of them.
 
 Of a NOT that nothing relates to the match, it suffices to know for each row the latest moment at
@@ -24,7 +25,14 @@ from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints
-from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, LISTED_EVENTS, LISTED_FIRST, PATH
+from elsinore.matches.engine.codes import (
+    BEGINS_AT,
+    ENDS_AT,
+    LISTED_EVENTS,
+    LISTED_FIRST,
+    PATH,
+    Index,
+)
 from elsinore.matches.engine.followers import is_open, may_follow
 from elsinore.matches.engine.graph import gather
 from elsinore.matches.engine.guards import is_free, last_before
@@ -41,15 +49,13 @@ def latest_beginnings(program: Program, search: Search, latest: cython.longlong[
     pattern is looked for among all rows of the key. A node's `count` is the latest moment at which
     a partial match began that ends with it.
     """
-    at: cython.int
-    node: cython.int
-    row: cython.longlong
+    row: Index
     with cython.nogil:
         while search.key < search.keys.shape[0]:
             gather(program, search)
             row = search.first_row
             best: cython.longlong = -1
-            earliest: cython.int = 0
+            earliest: Index = 0
             for at in range(search.event_count):
                 while row < search.events[at].row:
                     latest[row] = best
@@ -75,12 +81,10 @@ def latest_beginnings(program: Program, search: Search, latest: cython.longlong[
 
 
 @cython.nogil
-def may_end(
-    program: Program, search: Search, node: cython.int, end_row: cython.longlong
-) -> cython.bint:
+def may_end(program: Program, search: Search, node: Index, end_row: Index) -> cython.bint:
     """Return whether a match may end with a node, given a NOT at its end up to `end_row`."""
-    state: cython.int = search.nodes[node].state
-    guard: cython.int = program.states[state].guard
+    state: Index = search.nodes[node].state
+    guard: Index = program.states[state].guard
     moment: cython.longlong = search.events[search.nodes[node].event].moment
     return program.states[state].ends and is_free(
         program, search, guard, moment, end_row - 1, -1, -1, -1
@@ -89,35 +93,34 @@ def may_end(
 
 @cython.nogil
 def latest_beginning(
-    program: Program, search: Search, node: cython.int, earliest: cython.int
+    program: Program, search: Search, node: Index, earliest: Index
 ) -> cython.longlong:
     """Return the latest moment at which a partial match began that ends with a node; -1: none.
 
     The event before is `earliest` or later.
     """
-    state: cython.int = search.nodes[node].state
-    event: cython.int = search.nodes[node].event
-    row: cython.longlong = search.events[event].row
+    state: Index = search.nodes[node].state
+    event: Index = search.nodes[node].event
+    row: Index = search.events[event].row
     moment: cython.longlong = search.events[event].moment
-    edge: cython.int = program.states[state].first_edge
+    edge: Index = program.states[state].first_edge
     if edge >= 0:
-        before_row: cython.longlong = last_before(search, row)
-        guard: cython.int = program.edges[edge].guard
+        before_row: Index = last_before(search, row)
+        guard: Index = program.edges[edge].guard
         if is_free(program, search, guard, -1, before_row, -1, -1, -1):
             return moment
     began: cython.longlong = -1
-    before: cython.int = event - 1
-    earlier: cython.int
+    before: Index = event - 1
     while before >= earliest:
         if search.events[before].moment < moment:
             if search.events[before].moment <= began:
                 break
-            previous: cython.longlong = search.events[before].row
+            previous: Index = search.events[before].row
             for earlier in range(search.events[before].node, search.events[before].node_end):
                 first: cython.longlong = cython.cast(cython.longlong, search.nodes[earlier].count)
                 if first <= began:
                     continue
-                source: cython.int = search.nodes[earlier].state
+                source: Index = search.nodes[earlier].state
                 for edge in range(program.states[source].edges, program.states[source].edges_end):
                     if (
                         program.edges[edge].target == state

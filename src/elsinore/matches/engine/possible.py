@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The possible times of events, and the partial match of a search over them."""
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from typing import Any
 import cython
 import numpy as np
 
+from elsinore.matches.engine.codes import Index
 from elsinore.structs import empty, struct
 
 STEP = struct(i8="row earliest latest", i4="set node has_new")
@@ -85,8 +87,6 @@ def sums_of(starts: cython.const_longlong[::1], odds: cython.const_double[::1]) 
     """Return the probabilities of possible times summed up (`PossibleTimes.sums`)."""
     result = np.empty(odds.shape[0] + starts.shape[0] - 1)
     sums: cython.double[::1] = result
-    event: cython.Py_ssize_t
-    place: cython.longlong
     with cython.nogil:
         for event in range(starts.shape[0] - 1):
             total: cython.double = 0.0
@@ -98,34 +98,31 @@ def sums_of(starts: cython.const_longlong[::1], odds: cython.const_double[::1]) 
 
 
 @cython.nogil
-def count_of(possible: PossibleTimes, row: cython.longlong) -> cython.longlong:
+def count_of(possible: PossibleTimes, row: Index) -> cython.longlong:
     """Return the number of possible times of an event."""
     return possible.starts[row + 1] - possible.starts[row]
 
 
 @cython.nogil
-def first_point(possible: PossibleTimes, row: cython.longlong) -> cython.longlong:
+def first_point(possible: PossibleTimes, row: Index) -> cython.longlong:
     """Return the earliest possible time of an event."""
     return possible.points[possible.starts[row]]
 
 
 @cython.nogil
-def last_point(possible: PossibleTimes, row: cython.longlong) -> cython.longlong:
+def last_point(possible: PossibleTimes, row: Index) -> cython.longlong:
     """Return the latest possible time of an event."""
     return possible.points[possible.starts[row + 1] - 1]
 
 
 @cython.nogil
 def chance_between(
-    possible: PossibleTimes,
-    row: cython.longlong,
-    after: cython.longlong,
-    before: cython.longlong,
+    possible: PossibleTimes, row: Index, after: cython.longlong, before: cython.longlong
 ) -> cython.double:
     """Return the probability that an event is later than `after` and earlier than `before`."""
-    low: cython.longlong = possible.starts[row]
-    high: cython.longlong = possible.starts[row + 1]
-    middle: cython.longlong
+    low: Index = possible.starts[row]
+    high: Index = possible.starts[row + 1]
+    middle: Index
     while low < high:
         middle = (low + high) // 2
         if possible.points[middle] <= after:
@@ -147,12 +144,12 @@ def chance_between(
 def ascend(
     possible: PossibleTimes,
     before: cython.double[:, ::1],
-    line: cython.int,
+    line: Index,
     begin: cython.longlong,
     end: cython.longlong,
     after: cython.double[:, ::1],
-    target: cython.int,
-    row: cython.longlong,
+    target: Index,
+    row: Index,
     latest: cython.longlong,
 ) -> cython.double:
     """Fill a line of `after` with f_j of an event's times up to `latest`; return its sum.
@@ -162,8 +159,7 @@ def ascend(
     """
     total: cython.double = 0.0
     earlier: cython.double = 0.0
-    at: cython.longlong = begin
-    place: cython.longlong
+    at: Index = begin
     start: cython.longlong = possible.starts[row]
     for place in range(start, possible.starts[row + 1]):
         time: cython.longlong = possible.points[place]

@@ -176,6 +176,7 @@ def _facts(template: MatchTemplate) -> dict[str, int]:
         "is_deferred": int(template.waits),
         "decides_early": int(template.decides_early),
         "has_late": int(_has_late(template)),
+        "ends_at_once": int(_ends_at_once(template)),
         "has_duplicates": int(template.duplicates and selection == codes.Selection.ALL),
         "selection": selection,
         "suppress": -1 if suppress is None or template.is_negative else suppress.within,
@@ -230,6 +231,17 @@ def _is_near(template: MatchTemplate, near: Sequence[bool]) -> bool:
         and not template.final
         and not any(edge.late for edge in template.edges)
         and not template.relates_negatives
+    )
+
+
+def _ends_at_once(template: MatchTemplate) -> bool:
+    """Return whether nothing is left to check when a match is complete."""
+    begins = [edge.ways for edge in template.edges if edge.source == START]
+    ends = [end.ways for end in template.ends]
+    return (
+        not (template.final or template.decides_early or _has_late(template))
+        and template.uncertain is None
+        and all(ways == FREE for ways in begins + ends)
     )
 
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What a partial match remembers of its events, and matches as they are returned."""
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from elsinore.matches.engine.codes import (
     IN_WINDOW,
     PATH,
     Formula,
+    Index,
     Status,
 )
 from elsinore.matches.engine.foreign import call_step
@@ -30,7 +32,6 @@ NOTHING = cython.declare(cython.double, float("nan"))
 @cython.nogil
 def begin_registers(program: Program, search: Search) -> cython.void:
     """Set row 0 of the registers: no event, nothing counted, aggregates of nothing."""
-    register: cython.Py_ssize_t
     for register in range(search.held.shape[1]):
         search.held[0, register] = -1
     for register in range(search.numbers.shape[1]):
@@ -40,9 +41,8 @@ def begin_registers(program: Program, search: Search) -> cython.void:
 
 
 @cython.nogil
-def copy_registers(search: Search, source: cython.int, target: cython.int) -> cython.void:
+def copy_registers(search: Search, source: Index, target: Index) -> cython.void:
     """Copy a row of the registers."""
-    register: cython.Py_ssize_t
     for register in range(search.held.shape[1]):
         search.held[target, register] = search.held[source, register]
     for register in range(search.numbers.shape[1]):
@@ -50,15 +50,12 @@ def copy_registers(search: Search, source: cython.int, target: cython.int) -> cy
 
 
 @cython.nogil
-def select(
-    program: Program, search: Search, state: cython.int, row: cython.longlong, step: cython.int
-) -> cython.void:
+def select(program: Program, search: Search, state: Index, row: Index, step: Index) -> cython.void:
     """Set row `step` of the registers: those of the row before, and an event in a state."""
-    update: cython.int
     copy_registers(search, step - 1, step)
     for update in range(program.states[state].updates, program.states[state].updates_end):
-        kind: cython.int = program.updates[update].kind
-        place: cython.int = program.updates[update].register
+        kind: Index = program.updates[update].kind
+        place: Index = program.updates[update].register
         if program.updates[update].width:
             take_over(program, search, update, step)
         if kind <= RegisterKind.GREATEST:
@@ -83,48 +80,39 @@ def select(
 
 
 @cython.nogil
-def take_over(
-    program: Program, search: Search, update: cython.int, step: cython.int
-) -> cython.void:
+def take_over(program: Program, search: Search, update: Index, step: Index) -> cython.void:
     """Set a register to what its source was before this step, or before the first event."""
-    kind: cython.int = program.updates[update].kind
-    place: cython.int = program.updates[update].register
-    source: cython.int = program.updates[update].source
-    before: cython.int = 0 if source == place else step - 1
+    kind: Index = program.updates[update].kind
+    place: Index = program.updates[update].register
+    source: Index = program.updates[update].source
+    before: Index = 0 if source == place else step - 1
     if kind <= RegisterKind.GREATEST or kind == RegisterKind.LAG:
         search.held[step, place] = search.held[before, source]
         return
-    number: cython.int
     for number in range(program.updates[update].width):
         search.numbers[step, place + number] = search.numbers[before, source + number]
 
 
 @cython.nogil
 def step_aggregate(
-    program: Program,
-    search: Search,
-    aggregate: cython.int,
-    place: cython.int,
-    row: cython.longlong,
-    step: cython.int,
+    program: Program, search: Search, aggregate: Index, place: Index, row: Index, step: Index
 ) -> cython.void:
     """Step an aggregate of the user's, or a variance, by an event, unless an argument is null.
 
     Its registers, from `place` on, are its value, its state and its arguments. An argument of -1 is
     the row.
     """
-    argument: cython.int
-    first: cython.int = program.aggregates[aggregate].arguments
-    target: cython.int = place + program.aggregates[aggregate].place - first
+    first: Index = program.aggregates[aggregate].arguments
+    target: Index = place + program.aggregates[aggregate].place - first
     for argument in range(first, program.aggregates[aggregate].arguments_end):
-        column: cython.int = program.arguments[argument]
+        column: Index = program.arguments[argument]
         value: cython.double = (
             search.values.doubles[column, row] if column >= 0 else cython.cast(cython.double, row)
         )
         if isnan(value):
             return
         search.numbers[step, target + argument] = value
-    formula: cython.int = program.aggregates[aggregate].formula
+    formula: Index = program.aggregates[aggregate].formula
     if formula != Formula.CALL:
         step_variance(search, formula, step, place, search.numbers[step, target + first])
         return
@@ -141,11 +129,7 @@ def step_aggregate(
 
 @cython.nogil
 def step_variance(
-    search: Search,
-    formula: cython.int,
-    step: cython.longlong,
-    place: cython.int,
-    value: cython.double,
+    search: Search, formula: Index, step: cython.longlong, place: Index, value: cython.double
 ) -> cython.void:
     """Step a variance or a standard deviation by a value.
 
@@ -169,19 +153,15 @@ def step_variance(
 
 @cython.nogil
 def event_after(
-    program: Program,
-    search: Search,
-    update: cython.int,
-    row: cython.longlong,
-    before: cython.longlong,
+    program: Program, search: Search, update: Index, row: Index, before: cython.longlong
 ) -> cython.longlong:
     """Return the event that a register has after `row`, if it had `before` (-1: none)."""
-    kind: cython.int = program.updates[update].kind
+    kind: Index = program.updates[update].kind
     if kind == RegisterKind.LATEST:
         return row
     if kind == RegisterKind.FIRST:
         return row if before < 0 else before
-    column: cython.int = program.updates[update].column
+    column: Index = program.updates[update].column
     if program.updates[update].is_whole:
         whole: cython.longlong = search.values.integers[column, row]
         if whole == NULL:
@@ -203,15 +183,11 @@ def event_after(
 
 @cython.nogil
 def number_after(
-    program: Program,
-    search: Search,
-    update: cython.int,
-    row: cython.longlong,
-    before: cython.double,
+    program: Program, search: Search, update: Index, row: Index, before: cython.double
 ) -> cython.double:
     """Return the number that a register has after `row`, if it had `before`."""
-    kind: cython.int = program.updates[update].kind
-    column: cython.int = program.updates[update].column
+    kind: Index = program.updates[update].kind
+    column: Index = program.updates[update].column
     if kind == RegisterKind.COUNT:
         return before + 1.0
     if kind == RegisterKind.PRESENT and program.updates[update].is_whole:
@@ -246,18 +222,16 @@ def write_match(search: Search) -> cython.void:
     """
     if not has_room(search):
         return
-    number: cython.int = search.count
+    number: Index = search.count
     search.match_rows[BEGINS_AT, number] = search.frames[0].row
     search.match_rows[ENDS_AT, number] = search.frames[search.depth].row
     search.match_rows[IN_WINDOW, number] = search.window_number
-    register: cython.Py_ssize_t
     for register in range(search.held.shape[1]):
         search.match_rows[BOUND + register, number] = search.held[search.depth + 1, register]
     for register in range(search.numbers.shape[1]):
         search.match_numbers[register, number] = search.numbers[search.depth + 1, register]
     if search.wants_paths:
         search.match_rows[PATH, number] = search.filled
-        step: cython.int
         for step in range(search.depth + 1):
             search.match_paths[search.filled, 0] = cython.cast(cython.int, search.frames[step].row)
             search.match_paths[search.filled, 1] = search.nodes[search.frames[step].node].state

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The search for matches: along the edges of the graph, depth first, from each beginning.
 
 Conditions that read more than two neighbours are evaluated as a match grows. If times are uncertain
@@ -10,29 +11,17 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status, Strategy
+from elsinore.matches.engine.codes import MOMENT, TIME, Index, Selection, Status, Strategy
 from elsinore.matches.engine.filters import filter_early
 from elsinore.matches.engine.followers import far_hold, follow, follows, next_follower
-from elsinore.matches.engine.graph import (
-    build,
-    enter,
-    first_moment,
-    gather,
-    is_too_many,
-    may_begin,
-)
+from elsinore.matches.engine.graph import build, enter, first_moment, gather, is_too_many, may_begin
 from elsinore.matches.engine.guards import hold, is_free, is_free_between, last_before
 from elsinore.matches.engine.registers import begin_registers, select, write_match
 from elsinore.matches.engine.selected import keep_best, note_best, return_best, was_seen
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.engine.windows import first_at, leave_key, next_window
-from elsinore.matches.engine.worlds import (
-    begins_probably,
-    extend_probably,
-    is_confident,
-    set_reach,
-)
+from elsinore.matches.engine.worlds import begins_probably, extend_probably, is_confident, set_reach
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 
@@ -67,7 +56,7 @@ def scan(program: Program, search: Search) -> None:
 def search_window(program: Program, search: Search) -> cython.void:
     """Return the matches from the beginnings of a window that are left."""
     while search.begin < search.begin_end:
-        row: cython.longlong = search.events[search.begin].row
+        row: Index = search.events[search.begin].row
         is_under_way: cython.bint = search.depth >= 0 or search.first_edge > 0
         if not is_under_way:
             search.best_depth = -1
@@ -79,8 +68,8 @@ def search_window(program: Program, search: Search) -> cython.void:
         ):
             if not is_under_way:
                 filter_early(program, search)
-            count: cython.int = search.count
-            filled: cython.int = search.filled
+            count: Index = search.count
+            filled: Index = search.filled
             in_window: cython.longlong = search.in_window
             matches_from(program, search)
             if search.status == Status.DONE and search.best_depth >= 0:
@@ -110,8 +99,8 @@ def matches_from(program: Program, search: Search) -> cython.void:
             break
         if not search.is_made:
             steps += 1
-            state: cython.int = search.nodes[search.frames[search.depth].node].state
-            row: cython.longlong = search.frames[search.depth].row
+            state: Index = search.nodes[search.frames[search.depth].node].state
+            row: Index = search.frames[search.depth].row
             select(program, search, state, row, search.depth + 1)
             if program.failed_row >= 0:
                 search.status = Status.FAILED
@@ -158,11 +147,10 @@ def matches_from(program: Program, search: Search) -> cython.void:
 @cython.nogil
 def begins(program: Program, search: Search) -> cython.bint:
     """Begin a match with the window's event in the next state in which it may, if there is one."""
-    event: cython.int = search.begin
-    row: cython.longlong = search.events[event].row
-    node: cython.int
+    event: Index = search.begin
+    row: Index = search.events[event].row
     while search.first_edge < program.first_edges:
-        edge: cython.int = search.first_edge
+        edge: Index = search.first_edge
         search.first_edge += 1
         for node in range(search.events[event].node, search.events[event].node_end):
             if search.nodes[node].state != program.edges[edge].target:
@@ -186,9 +174,9 @@ def look_ahead(program: Program, search: Search) -> cython.void:
     if program.is_uncertain:
         set_reach(search, search.worlds)
         return
-    depth: cython.int = search.depth
-    node: cython.int = search.frames[depth].node
-    edge: cython.int = program.states[search.nodes[node].state].edges
+    depth: Index = search.depth
+    node: Index = search.frames[depth].node
+    edge: Index = program.states[search.nodes[node].state].edges
     search.frames[depth].until = search.nodes[node].until
     if program.strategy == Strategy.NEXT and not program.is_near:
         search.frames[depth].until = first_moment(program, search, node, depth + 1, search.last)
@@ -198,21 +186,21 @@ def look_ahead(program: Program, search: Search) -> cython.void:
 @cython.nogil
 def extend(program: Program, search: Search) -> cython.bint:
     """Extend the match by the next node that may follow; return whether there was one."""
-    depth: cython.int = search.depth
-    cursor: cython.int = depth + 1
-    node: cython.int = search.frames[depth].node
-    previous: cython.longlong = search.frames[depth].row
+    depth: Index = search.depth
+    cursor: Index = depth + 1
+    node: Index = search.frames[depth].node
+    previous: Index = search.frames[depth].row
     until: cython.longlong = search.frames[depth].until
     while True:
-        later: cython.int = next_follower(program, search, cursor, search.last, until)
-        edge: cython.int = search.cursors[cursor].edge
+        later: Index = next_follower(program, search, cursor, search.last, until)
+        edge: Index = search.cursors[cursor].edge
         if later < 0:
             edge += 1
             if edge == program.states[search.nodes[node].state].edges_end:
                 return False
             follow(program, search, cursor, node, edge, depth + 1)
             continue
-        event: cython.int = search.nodes[later].event
+        event: Index = search.nodes[later].event
         if until != FOREVER and search.events[event].moment < until:
             continue
         if search.nodes[later].soonest > search.last:
@@ -236,11 +224,13 @@ def is_match(program: Program, search: Search) -> cython.bint:
 
     What is left to check: NOT at the beginning and at the end, conditions on the whole match.
     """
-    final: cython.int = search.depth + 1
+    if program.ends_at_once:
+        return True
+    final: Index = search.depth + 1
     last: cython.longlong = search.frames[search.depth].row
     first: cython.longlong = search.frames[0].row
-    edge: cython.int = search.frames[0].edge
-    state: cython.int = search.nodes[search.frames[search.depth].node].state
+    edge: Index = search.frames[0].edge
+    state: Index = search.nodes[search.frames[search.depth].node].state
     if program.decides_early:
         known: cython.longlong = known_at(program, search, state)
         if known < search.keys[search.key].passed or known >= search.keys[search.key].reached:
@@ -249,20 +239,20 @@ def is_match(program: Program, search: Search) -> cython.bint:
         program, search, edge, first, state, last, final
     ):
         return False
-    begin: cython.int = program.final
-    end: cython.int = program.final_end
-    step: cython.int = search.depth
+    begin: Index = program.final
+    end: Index = program.final_end
+    step: Index = search.depth
     if not hold(program, search, begin, end, last, -1, step, final):
         return False
     for step in range(search.depth + 1 if program.has_late else 0):
         edge = search.frames[step].edge
-        row: cython.longlong = search.frames[step].row
-        previous: cython.longlong = search.frames[step - 1].row if step > 0 else -1
-        late: cython.int = program.edges[edge].late
-        late_end: cython.int = program.edges[edge].late_end
+        row: Index = search.frames[step].row
+        previous: Index = search.frames[step - 1].row if step > 0 else -1
+        late: Index = program.edges[edge].late
+        late_end: Index = program.edges[edge].late_end
         if not hold(program, search, late, late_end, row, previous, step, final):
             return False
-        guard: cython.int = program.edges[edge].guard
+        guard: Index = program.edges[edge].guard
         if (
             step > 0
             and program.guards[guard].relations < program.guards[guard].relations_end
@@ -276,19 +266,19 @@ def is_match(program: Program, search: Search) -> cython.bint:
 def is_free_around(
     program: Program,
     search: Search,
-    edge: cython.int,
+    edge: Index,
     first: cython.longlong,
-    state: cython.int,
+    state: Index,
     last: cython.longlong,
-    final: cython.int,
+    final: Index,
 ) -> cython.bint:
     """Return whether NOT before and after a match lets it be one.
 
     It begins with row `first` by an edge, and ends with row `last` in a state; `final` is the row
     of the registers with all of its events.
     """
-    first_row: cython.longlong = search.first_row
-    guard: cython.int = program.edges[edge].guard
+    first_row: Index = search.first_row
+    guard: Index = program.edges[edge].guard
     if not program.guards[guard].is_free:
         lowest: cython.longlong = search.lowest
         if lowest < 0:  # the window ends with the match
@@ -304,7 +294,7 @@ def is_free_around(
 
 
 @cython.nogil
-def known_at(program: Program, search: Search, state: cython.int) -> cython.longlong:
+def known_at(program: Program, search: Search, state: Index) -> cython.longlong:
     """Return the last time at which an event may break a match that ends in a state, or be in it.
 
     It is the latest deadline of the NOTs at its end, and the end of the window at most.
@@ -315,15 +305,15 @@ def known_at(program: Program, search: Search, state: cython.int) -> cython.long
         end = search.origin + search.window_number * search.slide + search.within - 1
     elif search.within >= 0:
         end = search.values.integers[TIME, search.frames[0].row] + search.within
-    place: cython.int = program.states[state].deadlines
-    place_end: cython.int = program.states[state].deadlines_end
+    place: Index = program.states[state].deadlines
+    place_end: Index = program.states[state].deadlines_end
     if place == place_end:
         return last if program.guards[program.states[state].guard].is_free else end
     while place < place_end and last < end:
-        negative: cython.int = program.deadlines[place].negative
+        negative: Index = program.deadlines[place].negative
         until: cython.longlong = end
         while place < place_end and program.deadlines[place].negative == negative:
-            row: cython.longlong = search.held[search.depth + 1, program.deadlines[place].register]
+            row: Index = search.held[search.depth + 1, program.deadlines[place].register]
             if row >= 0:
                 until = min(
                     until, search.values.integers[TIME, row] + program.deadlines[place].ticks

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The matches that AFTER MATCH and SUPPRESS select, as far as these need not be made first.
 
 *The longest match* that begins with an event is the one with the latest last event, of these one
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import GRAPH_CURSOR, MOMENT, TIME, Selection, Status
+from elsinore.matches.engine.codes import GRAPH_CURSOR, MOMENT, TIME, Index, Selection, Status
 from elsinore.matches.engine.followers import follow, may_follow, next_follower
 from elsinore.matches.engine.graph import build, gather
 from elsinore.matches.engine.registers import begin_registers, select, write_match
@@ -29,12 +30,12 @@ FIRST = cython.declare(cython.int, -1)  # in `Search.came`: the match begins wit
 
 
 @cython.nogil
-def was_seen(program: Program, search: Search, node: cython.int, depth: cython.int) -> cython.bint:
+def was_seen(program: Program, search: Search, node: Index, depth: Index) -> cython.bint:
     """Return whether the search came to a node before with as many events; remember that it did.
 
     A NOT at the beginning may tell apart in which state a match began: then nothing is remembered.
     """
-    first: cython.int = program.edges[search.frames[0].edge].guard
+    first: Index = program.edges[search.frames[0].edge].guard
     if not program.is_near or not program.guards[first].is_free:
         return False
     if search.seen_from[node] == search.start and search.seen_depth[node] >= depth:
@@ -47,7 +48,7 @@ def was_seen(program: Program, search: Search, node: cython.int, depth: cython.i
 @cython.nogil
 def note_best(search: Search) -> cython.void:
     """Note the match that the search is at if it is longer than the longest so far."""
-    event: cython.int = search.nodes[search.frames[search.depth].node].event
+    event: Index = search.nodes[search.frames[search.depth].node].event
     if search.best_depth >= 0 and (
         event < search.best_event
         or (event == search.best_event and search.depth <= search.best_depth)
@@ -59,11 +60,10 @@ def note_best(search: Search) -> cython.void:
 
 
 @cython.nogil
-def keep_best(search: Search, depth: cython.int) -> cython.void:
+def keep_best(search: Search, depth: Index) -> cython.void:
     """Copy the longest match before the frame behind `depth` is written, if that is one of its."""
     if search.is_kept or search.best_depth <= depth:
         return
-    frame: cython.int
     for frame in range(search.best_depth + 1):
         search.best[frame] = search.frames[frame]
     search.is_kept = 1
@@ -72,14 +72,13 @@ def keep_best(search: Search, depth: cython.int) -> cython.void:
 @cython.nogil
 def return_best(program: Program, search: Search) -> cython.void:
     """Return the longest match, unless it is suppressed, and skip events as AFTER MATCH says."""
-    frame: cython.int
-    key: cython.int = search.key
+    key: Index = search.key
     if search.is_kept:
         for frame in range(search.best_depth + 1):
             search.frames[frame] = search.best[frame]
         select_frames(program, search, search.best_depth + 1)
         search.is_kept = 0
-    row: cython.longlong = search.frames[search.best_depth].row
+    row: Index = search.frames[search.best_depth].row
     end: cython.longlong = search.values.integers[TIME, row]
     if program.suppress < 0 or end > search.keys[key].quiet:
         search.depth = search.best_depth
@@ -97,11 +96,10 @@ def return_best(program: Program, search: Search) -> cython.void:
 
 
 @cython.nogil
-def select_frames(program: Program, search: Search, count: cython.int) -> cython.void:
+def select_frames(program: Program, search: Search, count: Index) -> cython.void:
     """Set the registers by the events of the match's first frames."""
-    frame: cython.int
     for frame in range(count):
-        state: cython.int = search.nodes[search.frames[frame].node].state
+        state: Index = search.nodes[search.frames[frame].node].state
         select(program, search, state, search.frames[frame].row, frame + 1)
 
 
@@ -118,7 +116,6 @@ def scan_suppressed(program: Program, search: Search) -> None:
 
     `Search.from_event` is the event to continue with.
     """
-    node: cython.int
     with cython.nogil:
         begin_registers(program, search)
         while search.key < search.keys.shape[0]:
@@ -146,13 +143,12 @@ def scan_suppressed(program: Program, search: Search) -> None:
 @cython.nogil
 def act(program: Program, search: Search) -> cython.void:
     """Return a match that ends with the event, if there is one, and let later events follow it."""
-    event: cython.int = search.from_event
-    row: cython.longlong = search.events[event].row
-    key: cython.int = search.key
-    best: cython.int = -1
-    node: cython.int
+    event: Index = search.from_event
+    row: Index = search.events[event].row
+    key: Index = search.key
+    best: Index = -1
     for node in range(search.events[event].node, search.events[event].node_end):
-        state: cython.int = search.nodes[node].state
+        state: Index = search.nodes[node].state
         if search.nodes[node].soonest == search.event_count:
             continue
         if program.states[state].first_edge >= 0:
@@ -177,7 +173,7 @@ def act(program: Program, search: Search) -> cython.void:
 
 
 @cython.nogil
-def is_in_window(search: Search, node: cython.int) -> cython.bint:
+def is_in_window(search: Search, node: Index) -> cython.bint:
     """Return whether a match leads to a node that is no longer than the window."""
     began: cython.longlong = search.began[node]
     if began < 0:
@@ -187,20 +183,19 @@ def is_in_window(search: Search, node: cython.int) -> cython.bint:
 
 
 @cython.nogil
-def lead_on(program: Program, search: Search, node: cython.int) -> cython.void:
+def lead_on(program: Program, search: Search, node: Index) -> cython.void:
     """Let a match to a node lead on to those that may follow it, if it began later than others."""
-    state: cython.int = search.nodes[node].state
-    row: cython.longlong = search.events[search.nodes[node].event].row
+    state: Index = search.nodes[node].state
+    row: Index = search.events[search.nodes[node].event].row
     until: cython.longlong = search.nodes[node].until
-    last: cython.int = search.event_count - 1
-    edge: cython.int
+    last: Index = search.event_count - 1
     for edge in range(program.states[state].edges, program.states[state].edges_end):
         follow(program, search, GRAPH_CURSOR, node, edge, -1)
         while True:
-            later: cython.int = next_follower(program, search, GRAPH_CURSOR, last, until)
+            later: Index = next_follower(program, search, GRAPH_CURSOR, last, until)
             if later < 0:
                 break
-            event: cython.int = search.nodes[later].event
+            event: Index = search.nodes[later].event
             if (
                 search.events[event].moment == until
                 and search.began[later] < search.began[node]
@@ -211,17 +206,17 @@ def lead_on(program: Program, search: Search, node: cython.int) -> cython.void:
 
 
 @cython.nogil
-def return_match(program: Program, search: Search, last: cython.int) -> cython.void:
+def return_match(program: Program, search: Search, last: Index) -> cython.void:
     """Return the match that ends with a node and began last."""
-    length: cython.int = 0
-    node: cython.int = last
+    length: Index = 0
+    node: Index = last
     while node != FIRST:
         length += 1
         node = search.came[node]
     if length + 1 >= search.frames.shape[0]:
         search.status = Status.DEEP
         return
-    frame: cython.int = length
+    frame: Index = length
     node = last
     while node != FIRST:
         frame -= 1

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The sets of rows in collapsed form (SASE++, Section 5.2): which nodes are on a path of a row.
 
 A row begins with one event of a window. A node is on a path if one leads to it from the row's first
@@ -15,12 +16,8 @@ import cython
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.matches.engine.codes import BEGINS, ENDS, MOMENT, WINDOW
-from elsinore.matches.engine.followers import (
-    far_hold,
-    is_open,
-    may_follow,
-)
+from elsinore.matches.engine.codes import BEGINS, ENDS, MOMENT, WINDOW, Index
+from elsinore.matches.engine.followers import far_hold, is_open, may_follow
 from elsinore.matches.engine.graph import gather
 from elsinore.matches.engine.guards import hold
 from elsinore.matches.engine.registers import begin_registers, copy_registers, select
@@ -74,9 +71,8 @@ def all_sets(
     return np.concatenate(pieces)
 
 
-def list_sets(program: Program, search: Search, sets: Sets, state: cython.int) -> None:
+def list_sets(program: Program, search: Search, sets: Sets, state: Index) -> None:
     """List the sets of the rows that are left and begin in a state, as long as there is room."""
-    register: cython.Py_ssize_t
     with cython.nogil:
         begin_registers(program, search)
         while sets.next_row < sets.rows.shape[0]:
@@ -89,8 +85,8 @@ def list_sets(program: Program, search: Search, sets: Sets, state: cython.int) -
                 sets.event = 0
                 sets.stop = 0
             find_events(search, sets, begin, sets.rows[sets.next_row, ENDS])
-            last: cython.int = sets.stop - 1
-            nodes: cython.int = search.events[last].node_end - search.events[sets.event].node
+            last: Index = sets.stop - 1
+            nodes: Index = search.events[last].node_end - search.events[sets.event].node
             if sets.filled + nodes > sets.listed.shape[0]:
                 break
             if find_first(program, search, sets, state) and far_hold(
@@ -120,9 +116,8 @@ def find_events(
 
 
 @cython.nogil
-def find_first(program: Program, search: Search, sets: Sets, state: cython.int) -> cython.bint:
+def find_first(program: Program, search: Search, sets: Sets, state: Index) -> cython.bint:
     """Set the node and the edge that a row begins with; return whether there is one."""
-    node: cython.int
     for node in range(search.events[sets.event].node, search.events[sets.event].node_end):
         if search.nodes[node].state == state:
             sets.first = node
@@ -132,9 +127,8 @@ def find_first(program: Program, search: Search, sets: Sets, state: cython.int) 
 
 
 @cython.nogil
-def pass_by(search: Search, sets: Sets, event: cython.int, mark: cython.uchar) -> cython.void:
+def pass_by(search: Search, sets: Sets, event: Index, mark: cython.uchar) -> cython.void:
     """Let the marked nodes of an event be beside those of other moments."""
-    node: cython.int
     for node in range(search.events[event].node, search.events[event].node_end):
         if sets.marks[node] == mark:
             sets.beside[node] = search.heads[search.nodes[node].state]
@@ -142,18 +136,16 @@ def pass_by(search: Search, sets: Sets, event: cython.int, mark: cython.uchar) -
 
 
 @cython.nogil
-def mark_nodes(program: Program, search: Search, sets: Sets, step: cython.int) -> cython.void:
+def mark_nodes(program: Program, search: Search, sets: Sets, step: Index) -> cython.void:
     """Mark the nodes that a path leads to (`step` 1), then those it leads from to an end (-1).
 
     Forwards a path begins with the row's first node; backwards it ends where a match may end.
     """
     mark: cython.uchar = REACHED if step > 0 else ON_PATH
-    state: cython.int
     for state in range(program.states.shape[0]):
         search.heads[state] = -1
-    at: cython.int = sets.event if step > 0 else sets.stop - 1
-    passed: cython.int = at
-    node: cython.int
+    at: Index = sets.event if step > 0 else sets.stop - 1
+    passed: Index = at
     while sets.event <= at < sets.stop:
         while search.events[passed].moment != search.events[at].moment:
             pass_by(search, sets, passed, mark)
@@ -176,23 +168,22 @@ def mark_nodes(program: Program, search: Search, sets: Sets, step: cython.int) -
 
 @cython.nogil
 def has_neighbour(
-    program: Program, search: Search, sets: Sets, node: cython.int, step: cython.int
+    program: Program, search: Search, sets: Sets, node: Index, step: Index
 ) -> cython.bint:
     """Return whether a node may follow a marked one (`step` 1), or a marked one may follow it."""
-    row: cython.longlong = search.events[search.nodes[node].event].row
-    state: cython.int = search.nodes[node].state
-    begin: cython.int = program.first_edges if step > 0 else program.states[state].edges
-    end: cython.Py_ssize_t = program.edges.shape[0] if step > 0 else program.states[state].edges_end
-    edge: cython.int
+    row: Index = search.events[search.nodes[node].event].row
+    state: Index = search.nodes[node].state
+    begin: Index = program.first_edges if step > 0 else program.states[state].edges
+    end: Index = program.edges.shape[0] if step > 0 else program.states[state].edges_end
     for edge in range(begin, end):
         if step > 0 and program.edges[edge].target != state:
             continue
-        other: cython.int = program.edges[edge].source if step > 0 else program.edges[edge].target
-        neighbour: cython.int = search.heads[other]
+        other: Index = program.edges[edge].source if step > 0 else program.edges[edge].target
+        neighbour: Index = search.heads[other]
         while neighbour >= 0:
-            beside: cython.longlong = search.events[search.nodes[neighbour].event].row
-            later: cython.longlong = row if step > 0 else beside
-            earlier: cython.longlong = beside if step > 0 else row
+            beside: Index = search.events[search.nodes[neighbour].event].row
+            later: Index = row if step > 0 else beside
+            earlier: Index = beside if step > 0 else row
             if not is_open(program, search, edge, later, earlier):
                 break
             if leads(program, search, sets, edge, later, earlier):
@@ -203,19 +194,13 @@ def has_neighbour(
 
 @cython.nogil
 def leads(
-    program: Program,
-    search: Search,
-    sets: Sets,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
+    program: Program, search: Search, sets: Sets, edge: Index, current: Index, previous: Index
 ) -> cython.bint:
     """Return whether an event may follow another by an edge, as far as is known of the row."""
     if not may_follow(program, search, edge, current, previous):
         return False
-    place: cython.int
     for place in range(program.edges[edge].far, program.edges[edge].far_end):
-        number: cython.int = program.conditions.lists[place]
+        number: Index = program.conditions.lists[place]
         if not sets.known[number]:
             continue
         if not hold(program, search, place, place + 1, current, previous, FIRST_ONE, FIRST_ONE):
@@ -224,9 +209,9 @@ def leads(
 
 
 @cython.nogil
-def may_end(program: Program, search: Search, sets: Sets, node: cython.int) -> cython.bint:
+def may_end(program: Program, search: Search, sets: Sets, node: Index) -> cython.bint:
     """Return whether a match of a row may end with a node: NOT at its beginning and at its end."""
-    state: cython.int = search.nodes[node].state
+    state: Index = search.nodes[node].state
     first: cython.longlong = sets.rows[sets.next_row, BEGINS]
     last: cython.longlong = search.events[search.nodes[node].event].row
     return program.states[state].ends and is_free_around(
@@ -250,8 +235,7 @@ def set_bounds(search: Search, sets: Sets) -> cython.void:
 @cython.nogil
 def put_down(search: Search, sets: Sets) -> cython.void:
     """List the nodes of a row that are on a path."""
-    node: cython.int
-    first: cython.int = search.events[sets.event].node
+    first: Index = search.events[sets.event].node
     for node in range(first, search.events[sets.stop - 1].node_end):
         if sets.marks[node] == ON_PATH:
             sets.listed[sets.filled, 0] = sets.next_row
@@ -274,16 +258,14 @@ def fill_registers(
     `rows`, `events` and `states` are ordered by row, then by time; `events_of` and `numbers_of` are
     [row, register].
     """
-    number: cython.Py_ssize_t
-    register: cython.Py_ssize_t
-    count: cython.Py_ssize_t = rows.shape[0]
+    count: Index = rows.shape[0]
     with cython.nogil:
         begin_registers(program, search)
         for number in range(count):
-            row: cython.longlong = rows[number]
+            row: Index = rows[number]
             if number == 0 or rows[number - 1] != row:
                 copy_registers(search, 0, FIRST_ONE)
-            state: cython.int = cython.cast(cython.int, states[number])
+            state: Index = cython.cast(cython.int, states[number])
             select(program, search, state, events[number], FIRST_ONE + 1)
             if program.failed_row >= 0:
                 break

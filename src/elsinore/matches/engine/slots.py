@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Where the rows of each key lie in a store: in one range, in the order of time.
 
 The room of a key is `begin` to `limit`, its rows are `first` to `end`. `added` is the number of
@@ -12,6 +13,7 @@ from typing import Any
 import cython
 import numpy as np
 
+from elsinore.matches.engine.codes import Index
 from elsinore.structs import empty, struct
 
 SLOT = struct(i8="begin first end limit added place")
@@ -35,11 +37,10 @@ def count_added(arena: Arena, codes: cython.const_int[::1], touched: cython.int[
 
     codes: the slots of rows, below 0 for rows that are left out.
     """
-    count: cython.Py_ssize_t = 0
-    row: cython.Py_ssize_t
+    count: Index = 0
     with cython.nogil:
         for row in range(codes.shape[0]):
-            slot: cython.int = codes[row]
+            slot: Index = codes[row]
             if slot < 0:
                 continue
             if arena.slots[slot].added == 0:
@@ -50,16 +51,16 @@ def count_added(arena: Arena, codes: cython.const_int[::1], touched: cython.int[
 
 
 @cython.nogil
-def has_room(arena: Arena, slot: cython.int) -> cython.bint:
+def has_room(arena: Arena, slot: Index) -> cython.bint:
     """Return whether the added rows of a key fit behind its rows."""
     return arena.slots[slot].end + arena.slots[slot].added <= arena.slots[slot].limit
 
 
 @cython.nogil
-def new_room(arena: Arena, slot: cython.int) -> cython.longlong:
+def new_room(arena: Arena, slot: Index) -> cython.longlong:
     """Return how many rows of room a key needs elsewhere; 0 if its own room is large enough."""
-    kept: cython.longlong = arena.slots[slot].end - arena.slots[slot].first
-    count: cython.longlong = kept + arena.slots[slot].added
+    kept: Index = arena.slots[slot].end - arena.slots[slot].first
+    count: Index = kept + arena.slots[slot].added
     if has_room(arena, slot) or 4 * count <= 3 * (
         arena.slots[slot].limit - arena.slots[slot].begin
     ):
@@ -70,7 +71,6 @@ def new_room(arena: Arena, slot: cython.int) -> cython.longlong:
 def room_needed(arena: Arena, touched: cython.const_int[::1]) -> int:
     """Return how many rows of room the keys need at the end of the store."""
     total: cython.longlong = 0
-    number: cython.Py_ssize_t
     with cython.nogil:
         for number in range(touched.shape[0]):
             total += new_room(arena, touched[number])
@@ -79,15 +79,14 @@ def room_needed(arena: Arena, touched: cython.const_int[::1]) -> int:
 
 def make_room(arena: Arena, touched: cython.const_int[::1]) -> None:
     """Move the rows of the keys whose added rows have no room behind them."""
-    number: cython.Py_ssize_t
     with cython.nogil:
         for number in range(touched.shape[0]):
-            slot: cython.int = touched[number]
+            slot: Index = touched[number]
             if has_room(arena, slot):
                 continue
-            size: cython.longlong = new_room(arena, slot)
+            size: Index = new_room(arena, slot)
             first: cython.longlong = arena.slots[slot].first
-            count: cython.longlong = arena.slots[slot].end - first
+            count: Index = arena.slots[slot].end - first
             if size > 0:
                 arena.slots[slot].begin = arena.top
                 arena.slots[slot].limit = arena.top + size
@@ -98,12 +97,8 @@ def make_room(arena: Arena, touched: cython.const_int[::1]) -> None:
 
 
 @cython.nogil
-def move_rows(
-    arena: Arena, source: cython.longlong, target: cython.longlong, count: cython.longlong
-) -> cython.void:
+def move_rows(arena: Arena, source: Index, target: Index, count: Index) -> cython.void:
     """Copy rows to an earlier place, or to one that they do not overlap."""
-    column: cython.Py_ssize_t
-    row: cython.longlong
     for column in range(arena.doubles.shape[0]):
         for row in range(count):
             arena.doubles[column, target + row] = arena.doubles[column, source + row]
@@ -119,7 +114,7 @@ def place_rows(
     classes: cython.const_longlong[::1],
     ordered: cython.bint,
     touched: cython.const_int[::1],
-    number: cython.longlong,
+    number: Index,
     order: cython.longlong[::1],
     targets: cython.longlong[::1],
 ) -> int:
@@ -130,21 +125,19 @@ def place_rows(
     events of a key share a moment unless they are `ordered`. Returns how many rows there are, -1 if
     a key's are not in the order of time.
     """
-    count: cython.longlong = 0
-    numbers: cython.Py_ssize_t = arena.integers.shape[0] - 1
+    count: Index = 0
+    numbers: Index = arena.integers.shape[0] - 1
     has_targets: cython.bint = targets.shape[0] > 0
-    place: cython.Py_ssize_t
-    row: cython.Py_ssize_t
     with cython.nogil:
         for place in range(touched.shape[0]):
             arena.slots[touched[place]].place = count
             count += arena.slots[touched[place]].added
             arena.slots[touched[place]].added = 0
         for row in range(codes.shape[0]):
-            slot: cython.int = codes[row]
+            slot: Index = codes[row]
             if slot < 0:
                 continue
-            at: cython.longlong = arena.slots[slot].end
+            at: Index = arena.slots[slot].end
             moment: cython.longlong = 0
             if at > arena.slots[slot].first:
                 if times[row] < arena.integers[TIME, at - 1]:
@@ -170,10 +163,9 @@ def release_rows(
 ) -> int:
     """Release the rows of keys before time `least` [key]; return how many there were."""
     released: cython.longlong = 0
-    number: cython.Py_ssize_t
     with cython.nogil:
         for number in range(touched.shape[0]):
-            slot: cython.int = touched[number]
+            slot: Index = touched[number]
             first: cython.longlong = first_from(arena, slot, least[number])
             released += first - arena.slots[slot].first
             arena.slots[slot].first = first
@@ -189,8 +181,7 @@ def list_between(
     arena: Arena, lowest: cython.longlong, highest: cython.longlong, touched: cython.int[::1]
 ) -> int:
     """List the keys that have a row from time `lowest` to `highest`; return how many there are."""
-    count: cython.Py_ssize_t = 0
-    slot: cython.int
+    count: Index = 0
     with cython.nogil:
         for slot in range(cython.cast(cython.int, arena.slots.shape[0])):
             first: cython.longlong = first_from(arena, slot, lowest)
@@ -201,12 +192,12 @@ def list_between(
 
 
 @cython.nogil
-def first_from(arena: Arena, slot: cython.int, time: cython.longlong) -> cython.longlong:
+def first_from(arena: Arena, slot: Index, time: cython.longlong) -> cython.longlong:
     """Return the first row of a key with at least a time, the one behind its last if none."""
     begin: cython.longlong = arena.slots[slot].first
     end: cython.longlong = arena.slots[slot].end
     while begin < end:
-        middle: cython.longlong = (begin + end) // 2
+        middle: Index = (begin + end) // 2
         if arena.integers[TIME, middle] < time:
             begin = middle + 1
         else:

@@ -31,6 +31,7 @@ cdef class Program:
     cdef public int is_near
     cdef public int is_uncertain
     cdef public int has_late
+    cdef public int ends_at_once
     cdef public int has_duplicates
     cdef public int has_filters
     cdef public double many

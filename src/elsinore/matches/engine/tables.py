@@ -72,12 +72,13 @@ class Program:
     `first_edge` of a state is the edge by which a match begins in it, -1: none. `guard` and
     `unless` are places in `guards`; -1: none. The states of a class are `class_states` of its
     range. `is_near`: no condition reads more than two neighbours, so that the counts of the graph
-    are those of matches. `initials`: what registers of numbers are before the first event, unless
-    0. `reads` are the registers of events under NOT that relations read, by place.
-    `forbids` [pattern, class]: whether a pattern under NOT takes events of a class. `failed_row`
-    is the event at which an aggregate of the user's failed, -1: none. `selection` is what AFTER
-    MATCH asks for; for `suppress` after a match no other of its key is returned, -1: each is. Early
-    filters are tried with more than `many` partial matches for each event of a window.
+    are those of matches. `ends_at_once`: nothing is left to check of a partial match in a state
+    where matches end. `initials`: what registers of numbers are before the first event, unless 0.
+    `reads` are the registers of events under NOT that relations read, by place. `forbids` [pattern,
+    class]: whether a pattern under NOT takes events of a class. `failed_row` is the event at which
+    an aggregate of the user's failed, -1: none. `selection` is what AFTER MATCH asks for; for
+    `suppress` after a match no other of its key is returned, -1: each is. Early filters are tried
+    with more than `many` partial matches for each event of a window.
     """
 
     def __init__(self, rows: dict[str, list[Any]], facts: dict[str, Any]) -> None:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """From window to window of a key.
 
 Without SLIDE a window of `within` begins with each event that may begin a match. With SLIDE a match
@@ -15,7 +16,16 @@ import cython
 import numpy as np
 
 from elsinore.matches.arrays import Bools, Ints, Keys
-from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, MOMENT, TIME, WINDOW, Strategy
+from elsinore.matches.engine.codes import (
+    BEGINS,
+    ENDS,
+    KEY_FIRST,
+    MOMENT,
+    TIME,
+    WINDOW,
+    Index,
+    Strategy,
+)
 from elsinore.matches.engine.graph import build, may_begin
 from elsinore.matches.engine.possible import FAR as _FAR
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
@@ -32,7 +42,7 @@ def first_at(
 ) -> cython.longlong:
     """Return the first row from `begin` to `end` with a time of at least `value`, else `end`."""
     while begin < end:
-        middle: cython.longlong = (begin + end) // 2
+        middle: Index = (begin + end) // 2
         if search.values.integers[TIME, middle] < value:
             begin = middle + 1
         else:
@@ -95,8 +105,8 @@ def next_window(program: Program, search: Search) -> cython.bint:
 @cython.nogil
 def next_from_event(program: Program, search: Search) -> cython.bint:
     """Set the window that begins with the next event that may begin a match."""
-    begin: cython.int = 0 if search.is_new else search.begin
-    last: cython.int = search.last
+    begin: Index = 0 if search.is_new else search.begin
+    last: Index = search.last
     search.is_new = 0
     search.window_number = 0
     search.lowest = -1
@@ -109,7 +119,7 @@ def next_from_event(program: Program, search: Search) -> cython.bint:
         while last + 1 < search.event_count and search.events[last + 1].time <= end:
             last += 1
         if search.built < last:
-            until: cython.int = last  # so that it need not be built for each beginning
+            until: Index = last  # so that it need not be built for each beginning
             while until + 1 < search.event_count and (
                 search.events[until + 1].time - end <= search.within
             ):
@@ -124,8 +134,8 @@ def next_from_event(program: Program, search: Search) -> cython.bint:
                 search.begin_end = begin + 1
                 search.last = last
                 if program.is_deferred:
-                    end_row: cython.longlong = search.keys[search.key].end_row
-                    row: cython.longlong = search.events[last].row
+                    end_row: Index = search.keys[search.key].end_row
+                    row: Index = search.events[last].row
                     search.highest = first_at(search, row, end_row, end + 1) - 1
                 if search.all_rows:
                     search.lowest = 0
@@ -140,9 +150,9 @@ def next_from_event(program: Program, search: Search) -> cython.bint:
 @cython.nogil
 def next_slide(program: Program, search: Search) -> cython.bint:
     """Set the next window of those that SLIDE lays out."""
-    number: cython.longlong = search.window_number + 1
-    first: cython.int = search.from_event
-    last: cython.int
+    number: Index = search.window_number + 1
+    first: Index = search.from_event
+    last: Index
     if search.is_new:
         number = first_number(search, search.events[0].time)
     search.is_new = 0
@@ -166,8 +176,8 @@ def next_slide(program: Program, search: Search) -> cython.bint:
         if program.is_deferred:
             wanted = end > search.keys[search.key].passed
         if wanted:
-            end_row: cython.longlong = search.keys[search.key].end_row
-            low: cython.longlong = first_at(search, search.first_row, end_row, start)
+            end_row: Index = search.keys[search.key].end_row
+            low: Index = first_at(search, search.first_row, end_row, start)
             search.window_number = number
             search.lowest = search.values.integers[MOMENT, low]
             search.highest = first_at(search, low, end_row, end) - 1
@@ -191,11 +201,11 @@ def first_number(search: Search, time: cython.longlong) -> cython.longlong:
 
 
 @cython.nogil
-def first_event(search: Search, begin: cython.int, time: cython.longlong) -> cython.int:
+def first_event(search: Search, begin: Index, time: cython.longlong) -> Index:
     """Return the first event from `begin` on whose earliest time is at least `time`."""
-    end: cython.int = search.event_count
+    end: Index = search.event_count
     while begin < end:
-        middle: cython.int = (begin + end) // 2
+        middle: Index = (begin + end) // 2
         if search.events[middle].time < time:
             begin = middle + 1
         else:
@@ -225,7 +235,7 @@ def next_beginning(search: Search) -> cython.bint:
             return True
         if search.slide == 0:
             return False
-        number: cython.longlong = search.window_number + 1
+        number: Index = search.window_number + 1
         start: cython.longlong = search.origin + number * search.slide
         search.begin = first_event(search, 0, start - search.worlds.longest)
         if search.begin == search.event_count:
@@ -237,7 +247,7 @@ def next_beginning(search: Search) -> cython.bint:
 
 
 @cython.nogil
-def set_window(search: Search, number: cython.longlong) -> cython.void:
+def set_window(search: Search, number: Index) -> cython.void:
     """Set the number of the window that SLIDE lays out, and its first and last time."""
     search.window_number = number
     search.worlds.window_begin = search.origin + number * search.slide
@@ -253,17 +263,16 @@ def list_windows(
     There is one for each event of the window that may begin a match (`begins`). Returns how many
     there are, also if `rows` has no room for them.
     """
-    count: cython.Py_ssize_t = 0
-    row: cython.longlong
+    count: Index = 0
     with cython.nogil:
         while search.key < search.keys.shape[0]:
-            first_row: cython.longlong = search.keys[search.key].first_row
-            end_row: cython.longlong = search.keys[search.key].end_row
+            first_row: Index = search.keys[search.key].first_row
+            end_row: Index = search.keys[search.key].end_row
             for row in range(first_row, end_row):
                 if not begins[row]:
                     continue
                 time: cython.longlong = search.values.integers[TIME, row]
-                number: cython.longlong = 0
+                number: Index = 0
                 start: cython.longlong = time
                 if search.slide > 0:
                     number = first_number(search, time)

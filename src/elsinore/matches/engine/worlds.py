@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The search for matches of events with uncertain times (SASE++, Section 5.3).
 
 The events of a key are in the order of their earliest possible times; an event may follow another
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import CLASS, TIME
+from elsinore.matches.engine.codes import CLASS, TIME, Index
 from elsinore.matches.engine.confidence import chance_of_match, chance_so_far
 from elsinore.matches.engine.followers import follows
 from elsinore.matches.engine.graph import enter
@@ -35,27 +36,24 @@ UNKNOWN = cython.declare(cython.double, BY_CASES)
 
 
 @cython.nogil
-def begins_probably(
-    program: Program, search: Search, worlds: Worlds, node: cython.int
-) -> cython.bint:
+def begins_probably(program: Program, search: Search, worlds: Worlds, node: Index) -> cython.bint:
     """Return whether a match that begins with a node reaches the threshold."""
     put_step(search, worlds, 0, node)
-    row: cython.longlong = worlds.steps[0].row
+    row: Index = worlds.steps[0].row
     worlds.steps[0].has_new = program.is_deferred or row >= search.keys[search.key].new_row
     return is_probable(search, worlds, 0)
 
 
 @cython.nogil
-def put_step(search: Search, worlds: Worlds, depth: cython.int, node: cython.int) -> cython.void:
+def put_step(search: Search, worlds: Worlds, depth: Index, node: Index) -> cython.void:
     """Make a node the step at a depth."""
     worlds.steps[depth].row = search.events[search.nodes[node].event].row
     worlds.steps[depth].set = worlds.sets[search.nodes[node].state]
 
 
 @cython.nogil
-def is_probable(search: Search, worlds: Worlds, depth: cython.int) -> cython.bint:
+def is_probable(search: Search, worlds: Worlds, depth: Index) -> cython.bint:
     """Return whether the match up to a step reaches the threshold; count the times summed up."""
-    step: cython.int
     for step in range(0 if worlds.has_sets else depth, depth + 1):
         search.steps += count_of(worlds.possible, worlds.steps[step].row)
     chance: cython.double = chance_so_far(worlds, depth)
@@ -68,7 +66,7 @@ def is_confident(program: Program, search: Search, worlds: Worlds) -> cython.bin
 
     That is unknown if it is to be computed case by case.
     """
-    depth: cython.int = search.depth
+    depth: Index = search.depth
     if not worlds.steps[depth].has_new:
         return False
     if program.is_deferred and not is_over(search, worlds):
@@ -110,9 +108,8 @@ def look_around(program: Program, search: Search, worlds: Worlds) -> cython.bint
     if worlds.within >= 0:
         lowest = first_point(worlds.possible, worlds.steps[search.depth].row) - worlds.within
         highest = last_point(worlds.possible, worlds.steps[0].row) + worlds.within
-    row: cython.longlong = search.first_row
-    end_row: cython.longlong = search.keys[search.key].end_row
-    gap: cython.int
+    row: Index = search.first_row
+    end_row: Index = search.keys[search.key].end_row
     if lowest > -FAR:
         row = first_at(search, row, end_row, lowest - worlds.longest)
     while row < end_row and search.values.integers[TIME, row] <= highest:
@@ -136,8 +133,8 @@ def may_break(
     program: Program,
     search: Search,
     worlds: Worlds,
-    gap: cython.int,
-    row: cython.longlong,
+    gap: Index,
+    row: Index,
     lowest: cython.longlong,
     highest: cython.longlong,
 ) -> cython.bint:
@@ -145,16 +142,15 @@ def may_break(
 
     The first gap begins at time `lowest`, the last one ends at `highest`.
     """
-    depth: cython.int = search.depth
-    guard: cython.int = program.states[search.nodes[search.frames[depth].node].state].guard
+    depth: Index = search.depth
+    guard: Index = program.states[search.nodes[search.frames[depth].node].state].guard
     if gap <= depth:
         guard = program.edges[search.frames[gap].edge].guard
-    number: cython.longlong = search.values.integers[CLASS, row]
+    number: Index = search.values.integers[CLASS, row]
     if program.guards[guard].is_free or number < 0:
         return False
-    way: cython.int = program.guards[guard].ways  # there is no other
+    way: Index = program.guards[guard].ways  # there is no other
     is_forbidden: cython.bint = False
-    place: cython.int
     for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
         if program.forbids[program.negatives[place], number]:
             is_forbidden = True
@@ -172,16 +168,15 @@ def may_break(
 @cython.nogil
 def set_reach(search: Search, worlds: Worlds) -> cython.void:
     """Set between which times the next event may be, and the first node that it may have."""
-    depth: cython.int = search.depth
-    row: cython.longlong = worlds.steps[depth].row
-    event: cython.int = search.nodes[search.frames[depth].node].event
+    depth: Index = search.depth
+    row: Index = worlds.steps[depth].row
+    event: Index = search.nodes[search.frames[depth].node].event
     earliest: cython.longlong = FAR
-    place: cython.longlong
     for place in range(count_of(worlds.possible, row)):
         if worlds.has_sets or worlds.mass[depth, place] > 0.0:
             earliest = worlds.possible.points[worlds.possible.starts[row] + place]
             break
-    step: cython.int = depth
+    step: Index = depth
     if worlds.steps[depth].set >= 0:  # the next event is later than all of the set
         while step > 0 and worlds.steps[step - 1].set == worlds.steps[depth].set:
             step -= 1
@@ -191,7 +186,7 @@ def set_reach(search: Search, worlds: Worlds) -> cython.void:
     if worlds.within >= 0:
         latest = last_point(worlds.possible, worlds.steps[0].row) + worlds.within
     worlds.steps[depth].latest = latest
-    following: cython.int = first_event(search, 0, earliest - worlds.longest + 1)
+    following: Index = first_event(search, 0, earliest - worlds.longest + 1)
     if worlds.has_sets:  # events of a set may be simultaneous
         following = min(following, event + 1)
     worlds.steps[depth].node = (
@@ -202,23 +197,22 @@ def set_reach(search: Search, worlds: Worlds) -> cython.void:
 @cython.nogil
 def extend_probably(program: Program, search: Search, worlds: Worlds) -> cython.bint:
     """Extend the match by the next node that may follow; return whether there was one."""
-    depth: cython.int = search.depth
-    previous: cython.longlong = search.frames[depth].row
-    state: cython.int = search.nodes[search.frames[depth].node].state
-    edge: cython.int
+    depth: Index = search.depth
+    previous: Index = search.frames[depth].row
+    state: Index = search.nodes[search.frames[depth].node].state
     while worlds.steps[depth].node < search.node_count:
-        node: cython.int = worlds.steps[depth].node
-        event: cython.int = search.nodes[node].event
+        node: Index = worlds.steps[depth].node
+        event: Index = search.nodes[node].event
         if search.events[event].time > worlds.steps[depth].latest:
             break
         worlds.steps[depth].node += 1
-        target: cython.int = search.nodes[node].state
+        target: Index = search.nodes[node].state
         for edge in range(program.states[state].edges, program.states[state].edges_end):
             if program.edges[edge].target == target:
                 break
         else:
             continue
-        row: cython.longlong = search.events[event].row
+        row: Index = search.events[event].row
         if not may_be_later(worlds, depth, row, target) or is_bound(worlds, depth, row):
             continue
         if not follows(program, search, edge, row, previous, depth + 1):
@@ -236,9 +230,7 @@ def extend_probably(program: Program, search: Search, worlds: Worlds) -> cython.
 
 
 @cython.nogil
-def may_be_later(
-    worlds: Worlds, depth: cython.int, row: cython.longlong, target: cython.int
-) -> cython.bint:
+def may_be_later(worlds: Worlds, depth: Index, row: Index, target: Index) -> cython.bint:
     """Return whether the times of an event let it follow the step at a depth in a state.
 
     A set has its events in the order of rows, so that each set is found once.
@@ -249,9 +241,8 @@ def may_be_later(
 
 
 @cython.nogil
-def is_bound(worlds: Worlds, depth: cython.int, row: cython.longlong) -> cython.bint:
+def is_bound(worlds: Worlds, depth: Index, row: Index) -> cython.bint:
     """Return whether the match has an event."""
-    step: cython.int
     for step in range(depth + 1):  # noqa: SIM110 - compiled
         if worlds.steps[step].row == row:
             return True
