@@ -14,7 +14,7 @@ from elsinore.errors import QuerySemanticError
 from elsinore.language import parse_expression, parse_query
 from elsinore.model import Conjunction, Query
 from elsinore.plan.assembly import guarded_template
-from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.template import Template
 from oracles import reference as oracle
 from oracles.reference import ReferenceEvent
 from support.guarded import Interpreter
@@ -23,26 +23,29 @@ from support.trends import TYPES, Feature, streams_for, trend_queries
 LESS = parse_expression("previous.v < current.v")
 
 
-def of(pattern: str, where: str = "", returns: str = "COUNT(*)") -> GuardedTemplate:
+def of(pattern: str, where: str = "", returns: str = "COUNT(*)") -> Template:
     clause = f" WHERE {where}" if where else ""
     return guarded_template(parse_query(f"RETURN {returns} PATTERN {pattern}{clause}"))
 
 
-def names(built: GuardedTemplate) -> list[str]:
+def names(built: Template) -> list[str]:
     """Return the variables of the states."""
     return [state.variable for state in built.states]
 
 
-def moves(built: GuardedTemplate) -> dict[tuple[int, int], tuple[set[Any], set[Any]]]:
+def moves(built: Template) -> dict[tuple[int, int], tuple[set[Any], set[Any]]]:
     """Return the conditions and checks of each move."""
-    return {(m.source, m.target): (set(m.conditions), set(m.checks)) for m in built.moves}
+    return {
+        (step.source, step.target): (set(step.reads.conditions), set(step.reads.checks))
+        for step in built.steps
+    }
 
 
 def test_without_guards_it_is_the_automaton_of_the_positions() -> None:
     built = of("SEQ(A a, B b+)", "b.v < 3")
     assert names(built) == ["a", "b"]
     assert [set(state.needs) for state in built.states] == [set(), {parse_expression("B.v < 3")}]
-    assert [(start.target, start.ways) for start in built.starts] == [(0, FREE)]
+    assert [(start.target, start.reads.free) for start in built.starts] == [(0, FREE)]
     assert moves(built) == {(0, 1): (set(), set()), (1, 1): (set(), set())}
     assert [(end.source, end.ways, end.side) for end in built.ends] == [(1, FREE, 0)]
     assert (built.conditions, built.anchors, built.negatives, built.sides) == ((), (), (), 1)
@@ -118,7 +121,7 @@ def test_conditions_are_kept_once_and_only_where_they_are_asked() -> None:
 def test_a_not_is_a_template_of_its_own() -> None:
     built = of("SEQ(A a, NOT SEQ(N n, M m), B b)", "n.v < m.v AND m.w > 1", "SUM(b.v)")
     (negative,) = built.negatives
-    assert built.moves[0].ways == {frozenset({0})}
+    assert built.steps[0].reads.free == {frozenset({0})}
     assert (built.conditions, negative.conditions) == ((), (LESS,))
     assert names(negative) == ["n", "m"]
     assert [field.kind.value for field in negative.aggregation.linear] == ["trends"]
@@ -131,7 +134,7 @@ def test_nots_are_nested() -> None:
     built = of("SEQ(A, NOT SEQ(N, NOT M, L), B)")
     ((inner,),) = [negative.negatives for negative in built.negatives]
     assert names(inner) == ["M"]
-    assert built.negatives[0].moves[0].ways == {frozenset({0})}
+    assert built.negatives[0].steps[0].reads.free == {frozenset({0})}
     assert set(built.predicates) == {"A", "B", "N", "M", "L"}
 
 
@@ -140,7 +143,7 @@ def test_patterns_joined_by_and_stand_side_by_side() -> None:
         "SEQ(A a, NOT N, B b+) AND SEQ(NOT N, A c, C d, NOT M)", "a.v < b[i].v AND c.v < d.v"
     )
     assert names(built) == ["a", "b", "c", "d"]
-    assert [(start.target, start.ways) for start in built.starts] == [
+    assert [(start.target, start.reads.free) for start in built.starts] == [
         (0, FREE), (2, frozenset({frozenset({0})})),
     ]  # fmt: skip
     assert [(end.source, end.side) for end in built.ends] == [(1, 0), (3, 1)]

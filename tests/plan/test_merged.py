@@ -50,8 +50,8 @@ def trends_of(one: Template, stream: list[str]) -> int:
     counts = [0] * len(one.states)
     for name in stream:
         more = [0] * len(one.states)
-        for move in one.transitions:
-            if not move.takes(name, frozenset()):
+        for move in one.moves:
+            if not one.states[move.target].takes(name, frozenset()):
                 continue
             more[move.target] += 1 if move.source == START else counts[move.source]
         counts = [count + added for count, added in zip(counts, more, strict=True)]

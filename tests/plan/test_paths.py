@@ -17,7 +17,7 @@ from elsinore.model.evaluate import is_true
 from elsinore.plan import Granularity, Path
 from elsinore.plan.between import PREVIOUS
 from elsinore.plan.paths import Routed, route
-from elsinore.plan.template import START, Template, Transition
+from elsinore.plan.template import START, Move, Template
 from oracles.reference import ReferenceEvent, reference
 from support.trends import TYPES, streams_for, trend_queries
 
@@ -182,18 +182,19 @@ def trends_by(built: Template, events: list[ReferenceEvent]) -> Counter[tuple[in
     def onward(state: int, taken: tuple[int, ...]) -> None:
         if state in built.accepting:
             found[taken] += 1
-        for move in built.transitions:
-            for place, event in enumerate(events):
-                if move.source == state and move.type == event.type and fits(move, taken, place):
+        for move in built.moves:
+            for place in range(len(events)):
+                if move.source == state and fits(move, taken, place):
                     onward(move.target, (*taken, place))
 
-    def fits(move: Transition, taken: tuple[int, ...], place: int) -> bool:
+    def fits(move: Move, taken: tuple[int, ...], place: int) -> bool:
         event, before = events[place], events[taken[-1]] if taken else None
-        if before is not None and before.time >= event.time:
+        target = built.states[move.target]
+        if target.type != event.type or (before is not None and before.time >= event.time):
             return False
-        if not all(is_true(need, lambda read: event.value(read.name)) for need in move.needs):
+        if not all(is_true(need, lambda read: event.value(read.name)) for need in target.needs):
             return False
-        if any(is_true(lack, lambda read: event.value(read.name)) for lack in move.lacks):
+        if any(is_true(lack, lambda read: event.value(read.name)) for lack in target.lacks):
             return False
         if before is None or not move.reads.ranges:
             return True

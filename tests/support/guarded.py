@@ -13,7 +13,7 @@ from elsinore.automata.positions import Ways
 from elsinore.model import Expression
 from elsinore.model.evaluate import is_true
 from elsinore.plan.between import PREVIOUS
-from elsinore.plan.guarded import GuardedTemplate, Move
+from elsinore.plan.template import Move, Template
 from oracles.reference import ReferenceEvent
 
 # A trend with its variables: places in the stream, each with what it is bound to.
@@ -33,7 +33,7 @@ class Interpreter:
     """The trends of a guarded template among a few events, under SKIP TILL ANY MATCH."""
 
     def __init__(
-        self, template: GuardedTemplate, events: Sequence[ReferenceEvent], *, ordered: bool = False
+        self, template: Template, events: Sequence[ReferenceEvent], *, ordered: bool = False
     ) -> None:
         self._template = template
         self._events = events
@@ -60,19 +60,19 @@ class Interpreter:
     def _runs(self) -> Iterator[_Run]:
         for start in self._template.starts:
             for place in range(len(self._events)):
-                if self._fits(place, start.target) and self._free(start.ways, None, place):
+                if self._fits(place, start.target) and self._free(start.reads.free, None, place):
                     yield from self._onward(self._entered((), {}, place, start.target))
 
     def _onward(self, run: _Run) -> Iterator[_Run]:
         yield run
         before = run.steps[-1][0]
-        for move in self._template.moves:
+        for move in self._template.steps:
             for place in range(len(self._events)):
                 if (
                     move.source == run.state
                     and self._later(before, place)
                     and self._fits(place, move.target)
-                    and self._free(move.ways, before, place)
+                    and self._free(move.reads.free, before, place)
                     and self._related(move, run, place)
                 ):
                     yield from self._onward(
@@ -92,10 +92,10 @@ class Interpreter:
         )
 
     def _related(self, move: Move, run: _Run, place: int) -> bool:
-        conditions = [(run.steps[-1][0], condition) for condition in move.conditions]
+        conditions = [(run.steps[-1][0], condition) for condition in move.reads.conditions]
         conditions += [
             (run.anchored[anchor], condition)
-            for anchor, condition in move.checks
+            for anchor, condition in move.reads.checks
             if anchor in run.anchored
         ]
         return all(self._holds(condition, earlier, place) for earlier, condition in conditions)

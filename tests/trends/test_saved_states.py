@@ -35,7 +35,7 @@ EVENTS = pa.table(
 HALF = len(EVENTS) // 2
 
 
-FORM = "trends 18"  # a state of other arrays, or with another meaning, has another number
+FORM = "trends 19"  # a state of other arrays, or with another meaning, has another number
 ARRAYS = {
     *("classes", "compared", "modes", "records", "sharing", "shifted", "shifts", "statistics"),
     *(f"store.{name}" for name in ("size", "used", "slots", "stored.cells", "first", "last")),

@@ -1,6 +1,5 @@
 """From queries to plans: what the engines run and `explain` shows."""
 
-from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate
 from elsinore.plan.modes import Granularity, PlanOptions, Sharing
 from elsinore.plan.paths import Path
@@ -11,7 +10,6 @@ from elsinore.plan.unit import Carried, Partition, Plan, Travel, Unit, partition
 __all__ = [
     "Carried",
     "Granularity",
-    "GuardedTemplate",
     "MergedTemplate",
     "Partition",
     "Path",

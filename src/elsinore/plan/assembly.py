@@ -24,7 +24,6 @@ from elsinore.model.query import Query
 from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
 from elsinore.plan.between import Reading, is_local, readings
 from elsinore.plan.determinized import refuse_readings
-from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.neighbours import impossible_neighbours
 from elsinore.plan.predicates import (
     contradictions,
@@ -35,6 +34,16 @@ from elsinore.plan.predicates import (
     wholes_of,
 )
 from elsinore.plan.related import related_conditions
+from elsinore.plan.template import (
+    START,
+    End,
+    Move,
+    Reads,
+    State,
+    Template,
+    side_by_side,
+    with_negatives,
+)
 
 COUNT_ONLY = Aggregation((TRENDS,), (), ())
 
@@ -53,7 +62,7 @@ class _Spot:
     seen: frozenset[frozenset[str]]
 
 
-def guarded_template(query: Query) -> GuardedTemplate:
+def guarded_template(query: Query) -> Template:
     """Build the guarded template of a trend query.
 
     Raises QuerySemanticError for predicates that no pair of events of one trend can be read for,
@@ -70,7 +79,7 @@ def guarded_template(query: Query) -> GuardedTemplate:
 
     live: set[str] = set()
 
-    def build(whole: pt.Pattern, fields: Aggregation) -> GuardedTemplate:
+    def build(whole: pt.Pattern, fields: Aggregation) -> Template:
         positions = placed[whole]
         read = [r for predicate in between for r in readings(query, whole, predicate) or ()]
         nfa = _automaton(positions, local)
@@ -89,7 +98,7 @@ def guarded_template(query: Query) -> GuardedTemplate:
         )
         return _assembled(query, positions, local, read, useful, negatives, fields, witness)
 
-    def positive(pattern: pt.Pattern) -> GuardedTemplate:
+    def positive(pattern: pt.Pattern) -> Template:
         built = build(pattern, fields)
         return _without_idle(built) if query.strategy is Strategy.CONTIGUOUS else built
 
@@ -161,10 +170,10 @@ def _assembled(
     local: dict[str, frozenset[Expression]],
     read: list[Reading],
     useful: frozenset[int],
-    negatives: tuple[GuardedTemplate, ...],
+    negatives: tuple[Template, ...],
     fields: Aggregation,
     witness: Ambiguity | None,
-) -> GuardedTemplate:
+) -> Template:
     """Walk from the first positions on; make a state of each spot that is reached."""
     variable = [event.variable for event in positions.events]
     types = {event.variable: event.type for event in positions.events}
@@ -190,21 +199,24 @@ def _assembled(
         return spots[spot]
 
     first = [(p, ways) for p, ways in sorted(positions.first.items()) if p + 1 in useful]
-    starts = tuple(
-        Start(enter(frozenset(), entry.positions), entry.ways)
+    moves = [
+        Move(START, enter(frozenset(), entry.positions), Reads(free=entry.ways))
         for entry in entered_at(first, sites, query.pattern)
-    )
-    moves: list[Move] = []
+    ]
     for number, spot in enumerate(order):  # it grows while it is gone through
         before = variable[next(iter(spot.positions))]
         steps = [step for p in sorted(spot.positions) for step in onward.get(p, ())]
         for entered, ways, unless in entered_at(steps, sites, query.pattern, exactly=is_next):
             later = variable[next(iter(entered))]
-            conditions = asked.between(before, later, spot.seen)
-            checks = asked.checks(later, spot.seen)
-            moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks, unless))
+            reads = Reads(
+                conditions=asked.between(before, later, spot.seen),
+                free=ways,
+                unless=unless,
+                checks=asked.checks(later, spot.seen),
+            )
+            moves.append(Move(number, enter(spot.seen, entered), reads))
     states = tuple(
-        GuardedState(type=types[name], needs=local[name], variable=name)
+        State(type=types[name], needs=local[name], variable=name)
         for name in (variable[next(iter(spot.positions))] for spot in order)
     )
     ends = tuple(
@@ -212,79 +224,51 @@ def _assembled(
         for number, spot in enumerate(order)
         if (ending := [positions.last[p] for p in spot.positions if p in positions.last])
     )
-    return GuardedTemplate(
+    return Template(
         query=query,
         states=states,
-        starts=starts,
         moves=tuple(moves),
         ends=ends,
         anchors=tuple(asked.anchors),
         negatives=negatives,
         aggregation=fields,
-        sides=1,
         ambiguous=witness is not None,
     )
 
 
-def _without_idle(template: GuardedTemplate) -> GuardedTemplate:
-    """Leave out what is forbidden between neighbours, where none has an event in between.
+def _without_idle(template: Template) -> Template:
+    """Remove the negatives between neighbours if neighbours have no events in between.
 
     >>> from elsinore.language import parse_workload
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(NOT C, A, NOT D, B) STRATEGY CONTIGUOUS;"
     >>> found = guarded_template(parse_workload(text).queries[0])
-    >>> [one.states[0].type for one in found.negatives], {move.ways for move in found.moves}
-    (['C'], {frozenset({frozenset()})})
+    >>> [negative.states[0].type for negative in found.negatives]
+    ['C']
+    >>> [move.reads.free == FREE for move in found.moves]
+    [False, True]
     """
-    at_edges = [edge.ways for edge in template.starts] + [edge.ways for edge in template.ends]
-    named = sorted({number for ways in at_edges for way in ways for number in way})
-
-    def told(ways: Ways) -> Ways:
-        return frozenset(frozenset(map(named.index, way)) for way in ways)
-
-    return replace(
-        template,
-        starts=tuple(replace(start, ways=told(start.ways)) for start in template.starts),
-        moves=tuple(replace(move, ways=FREE) for move in template.moves if move.ways != NO_WAY),
-        ends=tuple(replace(end, ways=told(end.ways)) for end in template.ends),
-        negatives=tuple(template.negatives[n] for n in named),
-    )
+    steps = [
+        replace(step, reads=step.reads._replace(free=FREE))
+        for step in template.steps
+        if step.reads.free != NO_WAY
+    ]
+    at_edges = [start.reads.free for start in template.starts] + [e.ways for e in template.ends]
+    numbers = sorted({number for ways in at_edges for way in ways for number in way})
+    free = replace(template, moves=(*template.starts, *steps))
+    return with_negatives(free, [template.negatives[number] for number in numbers])
 
 
-def _joined(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
+def _joined(left: Template, right: Template) -> Template:
     """Put the automata of the two patterns that AND joins side by side.
 
-    Where one of them has no trends, there are no pairs, and nothing ends.
+    If one of them has no trends, there are no pairs, and nothing ends.
     """
     negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
-
-    def ways_of(part: GuardedTemplate, ways: Ways) -> Ways:
-        return frozenset(frozenset(negatives.index(part.negatives[n]) for n in way) for way in ways)
-
-    starts: list[Start] = []
-    moves: list[Move] = []
-    ends: list[End] = []
-    for side, (part, shift) in enumerate(((left, 0), (right, len(left.states)))):
-        starts += [Start(s.target + shift, ways_of(part, s.ways)) for s in part.starts]
-        ends += [End(e.source + shift, ways_of(part, e.ways), side) for e in part.ends]
-        moves += [
-            replace(
-                move,
-                source=move.source + shift,
-                target=move.target + shift,
-                ways=ways_of(part, move.ways),
-                unless=ways_of(part, move.unless),
-            )
-            for move in part.moves
-        ]
+    both = side_by_side(with_negatives(part, negatives) for part in (left, right))
     return replace(
-        left,
-        states=left.states + right.states,
-        starts=tuple(starts),
-        moves=tuple(moves),
-        ends=tuple(ends) if left.ends and right.ends else (),
+        both,
+        ends=both.ends if left.ends and right.ends else (),
         anchors=tuple(dict.fromkeys(left.anchors + right.anchors)),
-        negatives=negatives,
-        sides=2,
         ambiguous=True,
         parts=(left, right),
     )

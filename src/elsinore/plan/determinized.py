@@ -1,7 +1,7 @@
-"""Ambiguous patterns, by which some sequence of events can be read in two ways, made unambiguous.
+"""Determinizing ambiguous patterns, in which a sequence of events may have two readings.
 
-Their automata are determinized, so that every trend is counted once. An event is then bound to one
-variable of its type: an aggregate over some of several is refused, as readings would disagree.
+So every trend is counted once. An event is then bound to one variable of its type: an aggregate
+over some of several variables is refused, because readings would disagree.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from dataclasses import replace
 
 from elsinore.automata import Ambiguity, Dfa, Letter, Nfa, Symbol, determinize, minimize
 from elsinore.automata import Transition as Step
-from elsinore.automata.positions import FREE
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 from elsinore.model.expression import Expression, attributes
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation
-from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
+from elsinore.plan.template import START, End, Move, State, Template
 
 Variables = frozenset[str]
 
 
-def unambiguous(guarded: GuardedTemplate) -> GuardedTemplate:
+def unambiguous(guarded: Template) -> Template:
     """Return a guarded template of a plain pattern whose trends have one run each.
 
     >>> from elsinore.language import parse_workload
@@ -37,14 +36,14 @@ def unambiguous(guarded: GuardedTemplate) -> GuardedTemplate:
     entered: dict[tuple[int, Letter], int] = {}  # a state for each class of events that enter it
     for (_, letter), target in dfa.moves.items():
         entered.setdefault((target, letter), len(entered))
-    copies: dict[int, list[int]] = {}
+    copies: dict[int, list[int]] = {0: [START]}  # of each state of the automaton
     for (state, _), place in entered.items():
         copies.setdefault(state, []).append(place)
     steps = [(source, entered[target, letter]) for (source, letter), target in dfa.moves.items()]
     return replace(
         guarded,
         states=tuple(
-            GuardedState(
+            State(
                 type=letter.type,
                 needs=letter.true,
                 lacks=by_type[letter.type][0] - letter.true,
@@ -52,24 +51,18 @@ def unambiguous(guarded: GuardedTemplate) -> GuardedTemplate:
             )
             for _, letter in entered
         ),
-        starts=tuple(Start(target, FREE) for source, target in steps if source == 0),
-        moves=tuple(
-            Move(place, target, FREE)
-            for source, target in steps
-            for place in copies.get(source, ())
-        ),
-        ends=tuple(End(n, FREE) for (state, _), n in entered.items() if state in dfa.accepting),
+        moves=tuple(Move(place, target) for source, target in steps for place in copies[source]),
+        ends=tuple(End(n) for (state, _), n in entered.items() if state in dfa.accepting),
         ambiguous=False,
     )
 
 
 def _automaton(
-    guarded: GuardedTemplate,
+    guarded: Template,
 ) -> tuple[Dfa, dict[str, tuple[frozenset[Expression], Variables]]]:
     """Return the deterministic automaton, and each type's predicates and variables."""
     symbols = [Symbol(state.type, state.needs) for state in guarded.states]
-    steps = [Step(0, symbols[start.target], start.target + 1) for start in guarded.starts]
-    steps += [Step(m.source + 1, symbols[m.target], m.target + 1) for m in guarded.moves]
+    steps = [Step(m.source + 1, symbols[m.target], m.target + 1) for m in guarded.moves]
     nfa = Nfa(len(symbols) + 1, tuple(steps), frozenset(end.source + 1 for end in guarded.ends))
     by_type: dict[str, tuple[frozenset[Expression], Variables]] = {}
     for state in guarded.states:
@@ -81,7 +74,7 @@ def _automaton(
 def refuse_readings(
     query: Query, fields: Aggregation, events: tuple[pt.Event, ...], witness: Ambiguity
 ) -> None:
-    """Refuse an aggregate over some, not all, of a type's variables: readings would disagree."""
+    """Refuse an aggregate over some of a type's variables, on which readings disagree."""
     variables: dict[str, set[str]] = {}
     for event in pt.positive_events(query.pattern):
         variables.setdefault(event.type, set()).add(event.variable)

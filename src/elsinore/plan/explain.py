@@ -15,9 +15,9 @@ from typing import Any
 from elsinore.model import pattern as pt
 from elsinore.model.query import Query
 from elsinore.model.window import length_in_words, windows_in_words
-from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path, Way
+from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.words import count, listed
 
@@ -46,7 +46,7 @@ class TemplateGraph:
     shared: tuple[Arrow, ...] = ()
 
 
-def template_graph(templates: Sequence[GuardedTemplate]) -> TemplateGraph:
+def template_graph(templates: Sequence[Template]) -> TemplateGraph:
     """Return the merged template of some queries, types in order of first occurrence."""
     types: dict[str, None] = {}
     starts: dict[str, dict[str, None]] = {}
@@ -182,7 +182,7 @@ def _sizes(unit: TrendUnit) -> list[int]:
     return [len(template.states) for template in unit.templates or unit.members]
 
 
-def _query_facts(template: GuardedTemplate, states: int, used: Path, why: Way) -> dict[str, Any]:
+def _query_facts(template: Template, states: int, used: Path, why: Way) -> dict[str, Any]:
     query = template.query
     types = sorted({after for _, after in template.neighbours()})
     ambiguous = template.ambiguous and template.sides == 1

@@ -1,8 +1,8 @@
-"""Conditions on an earlier event that follow from those on neighbours, and so need no anchor.
+"""Conditions on an anchor that follow from conditions on neighbours, and so need no anchor.
 
-Where each `b` is above the `b` before it, and the first one above `a`, all are above `a`: what
-`b[i].v > a.v` asks of the later ones is known of them. And of the event right after `a` it is a
-condition on neighbours. So `SEQ(A a, B b+)` with both conditions compares neighbours alone.
+If each `b` is above the `b` before it, and the first one is above `a`, all are above `a`: for later
+events `b[i].v > a.v` is implied. For the event right after `a` it is a condition on neighbours. So
+`SEQ(A a, B b+)` with both conditions only compares neighbours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Expression, Literal, Negative, Operator
 from elsinore.plan.between import CURRENT, PREVIOUS, TURNED
-from elsinore.plan.guarded import GuardedTemplate, Move
+from elsinore.plan.template import Move, Reads, Template
 
 # comparisons of neighbours that keep one with an earlier event true
 _KEEPING = {
@@ -25,7 +25,7 @@ _KEEPING = {
 }
 
 
-def without_implied(template: GuardedTemplate) -> GuardedTemplate:
+def without_implied(template: Template) -> Template:
     """Return a template without the anchors whose conditions follow from those on neighbours.
 
     >>> from elsinore.language import parse_workload
@@ -42,33 +42,36 @@ def without_implied(template: GuardedTemplate) -> GuardedTemplate:
     if not template.anchors:
         return replace(template, negatives=negatives) if negatives else template
     into: list[list[Move]] = [[] for _ in template.states]
-    for move in template.moves:
-        into[move.target].append(move)
+    for step in template.steps:
+        into[step.target].append(step)
     needed = set()
-    for move in template.moves:
-        for anchor, check in move.checks:
-            known = all((anchor, check) in before.checks for before in into[move.source])
-            if anchor != template.states[move.source].variable and not (
-                known and _goes_on(check, move.conditions)
+    for step in template.steps:
+        for anchor, check in step.reads.checks:
+            known = all((anchor, check) in before.reads.checks for before in into[step.source])
+            if anchor != template.states[step.source].variable and not (
+                known and _stays_true(check, step.reads.conditions)
             ):
                 needed.add(anchor)
-    moves = []
-    for move in template.moves:
-        source = template.states[move.source].variable
-        near = [check for anchor, check in move.checks if anchor == source and source not in needed]
-        conditions = tuple(dict.fromkeys((*move.conditions, *near)))
-        checks = tuple(check for check in move.checks if check[0] in needed)
-        moves.append(replace(move, conditions=conditions, checks=checks))
+
+    def guards(step: Move) -> Reads:
+        reads, source = step.reads, template.states[step.source].variable
+        near = [
+            check for anchor, check in reads.checks if anchor == source and source not in needed
+        ]
+        conditions = tuple(dict.fromkeys((*reads.conditions, *near)))
+        checks = tuple(check for check in reads.checks if check[0] in needed)
+        return reads._replace(conditions=conditions, checks=checks)
+
     return replace(
         template,
-        moves=tuple(moves),
+        moves=(*template.starts, *(replace(s, reads=guards(s)) for s in template.steps)),
         anchors=tuple(anchor for anchor in template.anchors if anchor in needed),
         negatives=negatives,
     )
 
 
-def _goes_on(check: Expression, neighbours: Collection[Expression]) -> bool:
-    """Return whether a condition that holds for an event then holds for the next one as well."""
+def _stays_true(check: Expression, neighbours: Collection[Expression]) -> bool:
+    """Return whether a check that is true for an event is also true for the next one."""
     checked = _compared(check)
     if checked is None:
         return False
@@ -78,9 +81,9 @@ def _goes_on(check: Expression, neighbours: Collection[Expression]) -> bool:
 
 
 def _compared(condition: Expression) -> tuple[str, Operator, Expression] | None:
-    """Return an attribute of the later event, how it is compared, and with what earlier value.
+    """Return an attribute of the later event, the operator, and the earlier value compared with.
 
-    That is computed from the same attribute, so that all values have one order.
+    The earlier value is computed from the same attribute, so that all values have one order.
     """
     match condition:
         case Binary(operator, left, right) if operator in TURNED:

@@ -20,12 +20,13 @@ from elsinore.automata.positions import FREE, Ways
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Field, FieldKind
-from elsinore.plan.guarded import Events
 from elsinore.plan.template import (
     ALL,
+    AS_SUM,
     START,
+    Events,
     Reads,
-    Rows,
+    Storage,
     Template,
     contributes,
 )
@@ -56,18 +57,15 @@ class Edge(Events):
 class Node:
     """A state of the merged template; the first linear signature is the number of trends.
 
-    `resets` empty it. A `seed` is no state's events': in it one empty trend ends from the start of
-    a window. `rows`, `closing`: as of the states (`elsinore.plan.template.Template`).
+    `storage` is that of the merged states, and `closing` the ways of their ends.
     """
 
     window: Window | None
     edges: tuple[Edge, ...]
     linear: tuple[Signature, ...]
     extremes: tuple[Signature, ...]
-    resets: frozenset[Events] = frozenset()
-    seed: bool = False
+    storage: Storage = AS_SUM
     strategy: Strategy = Strategy.ANY
-    rows: Rows | None = None
     closing: Ways = FREE
 
 
@@ -99,7 +97,7 @@ class MergedTemplate:
     @property
     def seeds(self) -> tuple[int, ...]:
         """The nodes that are seeds."""
-        return tuple(number for number, node in enumerate(self.nodes) if node.seed)
+        return tuple(number for number, node in enumerate(self.nodes) if node.storage.is_seed)
 
 
 def merge_templates(
@@ -130,11 +128,9 @@ def merge_templates(
             edges=edges[node],
             linear=tuple(s for s in kept[node] if not s.kind.is_extreme),
             extremes=tuple(s for s in kept[node] if s.kind.is_extreme),
-            resets=templates[q].states[state].resets,
-            seed=templates[q].states[state].is_seed,
+            storage=templates[q].states[state].storage,
             strategy=templates[q].query.strategy,
-            rows=templates[q].states[state].rows,
-            closing=templates[q].states[state].closing,
+            closing=_closing(templates[q]).get(state, FREE),
         )
         for node, (q, state) in enumerate(order)
     )
@@ -195,8 +191,8 @@ def _fields_added_to(template: Template, state: int) -> frozenset[int]:
     return frozenset(
         number
         for number, entry in enumerate(_fields(template))
-        for move in template.transitions
-        if move.target == state and contributes(entry, move)
+        for move in template.moves
+        if move.target == state and contributes(template, entry, move)
     )
 
 
@@ -213,16 +209,17 @@ def _refined(
     incoming: list[list[tuple[int, int]]] = []  # [state] -> the places of sources there, labels
     for q, template in enumerate(templates):
         first, strategy = len(incoming), template.query.strategy
-        sources = {move.source for move in template.transitions}
+        sources, closing = {move.source for move in template.moves}, _closing(template)
         for number, state in enumerate(template.states):
             # each query removes what it extends
-            owner = q if strategy is Strategy.NEXT and state.rows is not None else -1
+            owner = q if strategy is Strategy.NEXT and state.storage.rows is not None else -1
             is_broken = strategy is Strategy.CONTIGUOUS and number in sources
-            kept = template.query.window, strategy, owner, is_broken, apart.get((q, number))
-            labels.append((state, *kept))
+            storage = state.storage, closing.get(number, FREE), owner, is_broken
+            labels.append((template.query.window, strategy, *storage, apart.get((q, number))))
             incoming.append([])
-        for move in template.transitions:
-            asked = move.type, move.needs, move.lacks, move.reads
+        for move in template.moves:
+            target = template.states[move.target]
+            asked = target.type, target.needs, target.lacks, move.reads
             label = numbers.setdefault(asked, len(numbers))
             source = START if move.source == START else first + move.source
             incoming[first + move.target].append((source, label))
@@ -272,18 +269,17 @@ def _numbered(labels: Iterable[Hashable]) -> list[int]:
 def _entering(template: Template, q: int, place: Mapping[tuple[int, int], int]) -> list[list[Edge]]:
     """Return the edges by which events take each state of a query."""
     entering: list[list[Edge]] = [[] for _ in template.states]
-    for move in template.transitions:
+    for move in template.moves:
         source = START if move.source == START else place[q, move.source]
-        entering[move.target].append(
-            Edge(
-                type=move.type,
-                needs=move.needs,
-                lacks=move.lacks,
-                source=source,
-                reads=move.reads,
-            )
-        )
+        of, reads = template.states[move.target], move.reads
+        edge = Edge(type=of.type, needs=of.needs, lacks=of.lacks, source=source, reads=reads)
+        entering[move.target].append(edge)
     return entering
+
+
+def _closing(template: Template) -> dict[int, Ways]:
+    """Return the ways of the ends of a template, by state."""
+    return {end.source: end.ways for end in template.ends}
 
 
 def _ancestors(edges: Sequence[tuple[Edge, ...]]) -> list[frozenset[int]]:
@@ -312,9 +308,9 @@ def _signature(
     template: Template, q: int, entry: Field, place: dict[tuple[int, int], int]
 ) -> Signature:
     contributors = frozenset(
-        (place[q, move.target], move.type)
-        for move in template.transitions
-        if contributes(entry, move)
+        (place[q, move.target], template.states[move.target].type)
+        for move in template.moves
+        if contributes(template, entry, move)
     )
     return Signature(entry.kind, entry.attribute, contributors, entry.turn)
 
@@ -333,8 +329,8 @@ def _ends(
     place: dict[tuple[int, int], int],
 ) -> QueryEnds:
     accepting = [place[q, state] for state in sorted(template.accepting)]
-    if template.sides:
-        sides = (sorted(states) for states in template.sides)
+    if template.sides > 1:
+        sides = (sorted(e.source for e in template.ends if e.side == side) for side in range(3))
         trends = tuple(tuple((place[q, state], 0) for state in states) for states in sides)
         return QueryEnds(trends, (), pairs=True)
 

@@ -23,7 +23,7 @@ def stays(nodes: Sequence[Node]) -> tuple[bool, ...]:
     """
     before = ancestors(nodes)
     return tuple(
-        not node.resets
+        not node.storage.resets
         and not any(edge.source != START and number in before[edge.source] for edge in node.edges)
         for number, node in enumerate(nodes)
     )

@@ -21,12 +21,11 @@ from elsinore.model.query import Form, Query
 from elsinore.plan.aggregates import Aggregation, Field
 from elsinore.plan.assembly import guarded_template
 from elsinore.plan.between import is_local
-from elsinore.plan.guarded import GuardedState, GuardedTemplate
 from elsinore.plan.implied import without_implied
 from elsinore.plan.modes import Granularity
 from elsinore.plan.predicates import over_type
 from elsinore.plan.stored import stored
-from elsinore.plan.template import Template
+from elsinore.plan.template import State, Template
 
 _NEGATION = "NOT depends on the events in between"
 _LONG_NEGATION = "NOT forbids more than single events"
@@ -55,7 +54,7 @@ class Routed:
 
     path: Path
     why: Way
-    guarded: GuardedTemplate
+    guarded: Template
     template: Template | None = None  # None on the path SETS
 
 
@@ -84,16 +83,16 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     method = "an index over its own events"
     if query.strategy is not Strategy.ANY:
         method = "sums carried from event to event"
-    elif any(state.rows is not None and state.rows.is_checked for state in template.states):
+    elif any(s.storage.rows is not None and s.storage.rows.is_checked for s in template.states):
         method = "its own list of events"
     return Routed(Path.GRAPH, Way(method, reason), guarded, template)
 
 
-def _reasons(query: Query, guarded: GuardedTemplate) -> list[str]:
+def _reasons(query: Query, guarded: Template) -> list[str]:
     """Return what in a query's clauses asks for more than sums per state."""
     reasons = [_CONJUNCTION] if guarded.sides > 1 else []
     if guarded.negatives:
-        is_long = any(negative.moves or negative.negatives for negative in guarded.negatives)
+        is_long = any(negative.steps or negative.negatives for negative in guarded.negatives)
         reasons.append(_LONG_NEGATION if is_long else _NEGATION)
     if query.strategy is not Strategy.ANY:
         reasons.append(f"{query.strategy.value} restricts which events may be skipped")
@@ -138,7 +137,7 @@ def _can_be_renamed(routed: Routed) -> bool:
     return routed.template is not None and is_any and not (guarded.ambiguous or has_names)
 
 
-def _renamed(template: GuardedTemplate, query: Query, names: Mapping[str, str]) -> GuardedTemplate:
+def _renamed(template: Template, query: Query, names: Mapping[str, str]) -> Template:
     """Return the guarded template of a query that differs from a template's in names alone.
 
     names: by the types and variables of the template's query, those of the other that differ.
@@ -149,7 +148,7 @@ def _renamed(template: GuardedTemplate, query: Query, names: Mapping[str, str]) 
         type_name = names.get(state.type, state.type)
         variable = names.get(state.variable, state.variable)
         needs = frozenset([over_type(predicate, type_name) for predicate in state.needs])
-        states.append(GuardedState(type=type_name, needs=needs, variable=variable))
+        states.append(State(type=type_name, needs=needs, variable=variable))
     aggregation = _renamed_fields(template.aggregation, names)
     return replace(template, query=query, states=tuple(states), aggregation=aggregation)
 

@@ -1,66 +1,69 @@
-"""Templates for the engine, which stores what events add: guarded templates without guards.
+"""Templates for the engine, which stores what events add: guarded templates without ambiguity.
 
 - A condition between neighbours is a range of the earlier events in the order of an attribute
   (`elsinore.plan.ranges`), or is checked for each earlier event.
-- A trend may go on over a NOT of single events as long as none of these has come since. So what
-  ends in the state before the NOT is added up a second time, in a state of its own, the
-  *accumulator* of that state and NOT, which such an event empties; before the first event it holds
-  one empty trend from the start of the window (HAMLET, Section 5; GRETA's negative sub-patterns).
-- For any other NOT, the engine knows the moment at which the latest negative match began, and
-  compares that of the earlier event with it.
-- Where events are compared with one far before them, their *anchor*, the engine keeps trends with
-  different anchors apart.
+- A trend may continue over a NOT of single events if none of these has occurred since. So what ends
+  in the state before the NOT is added up a second time, in a state of its own, the *accumulator* of
+  that state and NOT, which such an event empties; before the first event it contains one empty
+  trend from the start of the window (HAMLET, Section 5; GRETA's negative sub-patterns).
+- For any other NOT, the engine knows the time at which the latest negative match began, and
+  compares it with that of the earlier event.
+- If events are compared with an *anchor* far before them, the engine stores trends with different
+  anchors separately.
 - Under NEXT and CONTIGUOUS an event removes what it extends.
 - AND is the templates of its two patterns and of both, side by side.
-- Ambiguous patterns are determinized if nothing is asked of two events or of those between them.
+- Ambiguous patterns are determinized if they are plain.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 from elsinore.automata.nfa import closure
-from elsinore.automata.positions import FREE, NO_WAY, Ways
+from elsinore.automata.positions import FREE, Ways
 from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan.aggregates import TRENDS, Aggregation, Field, FieldKind
 from elsinore.plan.between import ANCHOR, PREVIOUS
 from elsinore.plan.determinized import unambiguous
-from elsinore.plan.guarded import Events, GuardedTemplate, Move
 from elsinore.plan.ranges import MOST_RANGES, both, common_sort_key, ranges_of
 from elsinore.plan.taken_apart import taken_apart
 from elsinore.plan.template import (
     ALL,
+    AS_SUM,
     START,
     Cut,
+    End,
+    Events,
+    Move,
     Reads,
     Rows,
     State,
+    Storage,
     Template,
-    Transition,
-    label,
+    side_by_side,
 )
 
 _CHECKED = Rows(None, is_checked=True)
 _BEGINNING = Field(FieldKind.BEGINNING)
+_NO_EVENTS = State(type="", needs=frozenset(), variable="")  # the state of a seed
 
 
 class Negatives:
     """The negative patterns of a unit for which resets are not enough; the engine numbers them."""
 
     def __init__(self) -> None:
-        self._numbers: dict[GuardedTemplate, int] = {}
+        self._numbers: dict[Template, int] = {}
 
-    def number(self, negative: GuardedTemplate) -> int:
+    def number(self, negative: Template) -> int:
         """Return the number of a negative pattern."""
         return self._numbers.setdefault(negative, len(self._numbers))
 
     def templates(self, is_range: Callable[[Cut], bool]) -> list[Template]:
-        """Return their templates, which keep the latest beginning of a match."""
+        """Return their templates, which store the latest beginning of a match."""
         templates: list[Template] = []
         while len(templates) < len(self._numbers):  # those under NOT in them are added
             negative = list(self._numbers)[len(templates)]
@@ -68,7 +71,7 @@ class Negatives:
         return templates
 
 
-def _with_beginning(negative: GuardedTemplate) -> GuardedTemplate:
+def _with_beginning(negative: Template) -> Template:
     """Return a negative pattern as a query: whatever the strategy, any later event may follow."""
     return replace(
         negative,
@@ -78,7 +81,7 @@ def _with_beginning(negative: GuardedTemplate) -> GuardedTemplate:
 
 
 def stored(
-    guarded: GuardedTemplate,
+    guarded: Template,
     negatives: Negatives | None = None,
     is_range: Callable[[Cut], bool] = lambda _: True,
 ) -> Template | str:
@@ -91,7 +94,7 @@ def stored(
     >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v >= b[i-1].v;"
     >>> found = stored(guarded_template(parse_workload(text).queries[0]))
-    >>> [len(move.reads.ranges) for move in found.transitions]
+    >>> [len(move.reads.ranges) for move in found.moves]
     [0, 0, 1]
     """
     negatives = negatives or Negatives()
@@ -105,10 +108,12 @@ def stored(
         if refusal is not None:
             return refusal
     templates = [_Storing(part, is_range, negatives).template() for part in parts]
-    return templates[0] if guarded.sides == 1 else _side_by_side(guarded, templates)
+    if guarded.sides == 1:
+        return templates[0]
+    return replace(side_by_side(templates), query=guarded.query)
 
 
-def _refusal(guarded: GuardedTemplate) -> str | None:
+def _refusal(guarded: Template) -> str | None:
     if guarded.ambiguous:
         return "the pattern is ambiguous"
     negatives = guarded.negatives_at_any_depth
@@ -116,41 +121,15 @@ def _refusal(guarded: GuardedTemplate) -> str | None:
         return "what NOT forbids is compared with the events around it"
     if len(guarded.anchors) > 1 or any(negative.anchors for negative in negatives):
         return "events are compared with several that need not precede them directly"
-    at_edges = [start.ways for n in negatives for start in n.starts]
+    at_edges = [start.reads.free for n in negatives for start in n.starts]
     at_edges += [end.ways for n in negatives for end in n.ends]
     if any(ways != FREE for ways in at_edges):
         return "a pattern under NOT begins or ends with NOT, which its window decides"
     return None
 
 
-def _side_by_side(guarded: GuardedTemplate, parts: list[Template]) -> Template:
-    """Return one template of the patterns that AND joins and of both, if there are trends of both.
-
-    Its sides are the states in which the trends of each of them end.
-    """
-    shifts = list(itertools.accumulate((len(part.states) for part in parts), initial=0))
-    shifted = list(zip(parts, shifts, strict=False))
-    sides = [frozenset(state + shift for state in part.accepting) for part, shift in shifted]
-    return replace(
-        parts[0],
-        query=guarded.query,
-        states=tuple(state for part in parts for state in part.states),
-        transitions=tuple(
-            replace(
-                move,
-                source=move.source if move.source == START else move.source + shift,
-                target=move.target + shift,
-            )
-            for part, shift in shifted
-            for move in part.transitions
-        ),
-        accepting=frozenset().union(*sides),
-        sides=(*sides, frozenset[int]())[:3],
-    )
-
-
-class _Kept(NamedTuple):
-    """A state, or START, as one of the template's states keeps its events.
+class _Stored(NamedTuple):
+    """A state of the guarded template, or START, as the engine stores it.
 
     `since`: the NOTs of single events that empty it. `closing`: trends end in it for which a NOT
     at the end is decided when the window closes.
@@ -166,7 +145,7 @@ class _Storing:
     """One guarded template as it is made into a template."""
 
     def __init__(
-        self, guarded: GuardedTemplate, is_range: Callable[[Cut], bool], negatives: Negatives
+        self, guarded: Template, is_range: Callable[[Cut], bool], negatives: Negatives
     ) -> None:
         self._guarded = guarded
         self._is_range = is_range
@@ -176,48 +155,47 @@ class _Storing:
         self._resetting = frozenset(
             number
             for number, negative in enumerate(guarded.negatives)
-            if self._is_any and not negative.moves
+            if self._is_any and not negative.steps
         )
-        asking = {move.source for move in guarded.moves if move.checks}
-        backward = [(move.target, move.source) for move in guarded.moves]
-        self._anchored = closure(asking, backward)  # states whose trends are looked at by anchors
-        self._steps: list[tuple[_Kept, int, Reads]] = []
-        self._order: dict[_Kept, None] = {}
+        checked = {step.source for step in guarded.steps if step.reads.checks}
+        backward = [(step.target, step.source) for step in guarded.steps]
+        self._anchored = closure(checked, backward)  # states whose trends keep their anchors
+        self._moves: list[tuple[_Stored, int, Reads]] = []
+        self._order: dict[_Stored, None] = {}
 
     def template(self) -> Template:
         """Return the template."""
-        guarded, begin = self._guarded, _Kept(START, frozenset())
+        guarded, begin = self._guarded, _Stored(START, frozenset())
         seeded: dict[frozenset[int], list[int]] = {}
         onward: dict[tuple[int, frozenset[int]], list[Move]] = {}
         for start in guarded.starts:
-            since = self._since(start.ways)
-            if since is None:
-                self._steps.append((begin, start.target, Reads(free=self._numbered(start.ways))))
-            elif since:
+            since = self._since(start.reads)
+            if since:
                 seeded.setdefault(since, []).append(start.target)
             else:
-                self._steps.append((begin, start.target, ALL))
-        for move in guarded.moves:
-            since = self._since(move.ways, move.unless) or frozenset()
-            onward.setdefault((move.source, since), []).append(move)
+                reads = ALL if since is not None else Reads(free=self._numbered(start.reads.free))
+                self._moves.append((begin, start.target, reads))
+        for step in guarded.steps:
+            since = self._since(step.reads) or frozenset()
+            onward.setdefault((step.source, since), []).append(step)
         for since, targets in seeded.items():
-            kept = _Kept(START, since)
-            self._order.setdefault(kept)
-            self._steps += [(kept, target, ALL) for target in targets]
-        for (state, since), moves in onward.items():
-            self._add_moves(state, since, moves)
-        ends = [self._end(end.source, end.ways) for end in guarded.ends]
+            seed = _Stored(START, since)
+            self._order.setdefault(seed)
+            self._moves += [(seed, target, ALL) for target in targets]
+        for (state, since), steps in onward.items():
+            self._add_steps(state, since, steps)
+        ends = [self._end(end) for end in guarded.ends]
         self._order |= dict.fromkeys(ends)
         if guarded.query.strategy is Strategy.NEXT:  # what leads nowhere removes what it extends
-            known = {kept.state for kept in self._order}
-            reached = sorted({target for _, target, _ in self._steps} - known)
-            self._order |= dict.fromkeys(_Kept(target, frozenset()) for target in reached)
-        return self._filled(frozenset(ends))
+            known = {stored_state.state for stored_state in self._order}
+            reached = sorted({target for _, target, _ in self._moves} - known)
+            self._order |= dict.fromkeys(_Stored(target, frozenset()) for target in reached)
+        return self._filled(ends)
 
-    def _since(self, ways: Ways, unless: Ways = NO_WAY) -> frozenset[int] | None:
-        """Return the NOTs that empty what came before them, or None if that is not enough."""
-        if len(ways) == 1 and not unless:
-            (way,) = ways
+    def _since(self, reads: Reads) -> frozenset[int] | None:
+        """Return the NOTs whose events empty the source of a move, or None if more is needed."""
+        if len(reads.free) == 1 and not reads.unless:
+            (way,) = reads.free
             if way <= self._resetting:
                 return way
         return None
@@ -227,11 +205,11 @@ class _Storing:
         templates, number = self._guarded.negatives, self._negatives.number
         return frozenset(frozenset(number(templates[n]) for n in way) for way in ways)
 
-    def _reads(self, move: Move, *, has_ranges: bool) -> Reads:
-        """Return what a move reads: ranges of one attribute, and what is left to check."""
+    def _reads(self, guards: Reads, *, has_ranges: bool) -> Reads:
+        """Return the guards of a step as ranges of one attribute, and the rest as checks."""
         ranges: list[list[Cut]] = [[]]
         conditions = []
-        for condition in move.conditions:
+        for condition in guards.conditions:
             of_condition = ranges_of(condition)
             if of_condition is not None and has_ranges:
                 together = both(ranges, of_condition)
@@ -244,91 +222,74 @@ class _Storing:
                     ranges = together
                     continue
             conditions.append(condition)
-        checks = tuple(_of_anchor(check) for _, check in move.checks)
-        found_ranges = tuple(map(tuple, ranges)) if ranges != [[]] else ()
-        reads = Reads(found_ranges, tuple(conditions), checks=checks)
-        if self._since(move.ways, move.unless) is not None:
+        checks = tuple((anchor, _of_anchor(check)) for anchor, check in guards.checks)
+        by_range = tuple(map(tuple, ranges)) if ranges != [[]] else ()
+        reads = Reads(by_range, tuple(conditions), checks=checks)
+        if self._since(guards) is not None:
             return reads
-        free, unless = self._numbered(move.ways), self._numbered(move.unless)
+        free, unless = self._numbered(guards.free), self._numbered(guards.unless)
         return reads._replace(free=free, unless=unless)
 
-    def _add_moves(self, state: int, since: frozenset[int], moves: list[Move]) -> None:
-        """Add the moves from a state, which under ANY is kept once for each order that is read."""
-        reads = [self._reads(move, has_ranges=True) for move in moves]
+    def _add_steps(self, state: int, since: frozenset[int], steps: list[Move]) -> None:
+        """Add the steps from a state, which under ANY is stored once for each sort key."""
+        reads = [self._reads(step.reads, has_ranges=True) for step in steps]
         rows = list(map(_rows_of, reads))
-        is_held = state in self._anchored
-        if is_held or (not self._is_any and len(set(rows) - {None}) > 1):
-            reads = [self._reads(move, has_ranges=False) for move in moves]
+        is_anchored = state in self._anchored
+        if is_anchored or (not self._is_any and len(set(rows) - {None}) > 1):
+            reads = [self._reads(step.reads, has_ranges=False) for step in steps]
             rows = list(map(_rows_of, reads))
-        if is_held:
+        if is_anchored:
             is_anchor = self._guarded.states[state].variable in self._guarded.anchors
             rows = [Rows(None, is_checked=True, holds_anchor=True, is_anchor=is_anchor)] * len(rows)
-        first = next((of_move for of_move in rows if of_move is not None), None)
-        for move, of_move, read in zip(moves, rows, reads, strict=True):
-            kept = _Kept(state, since, of_move or first)
-            self._order.setdefault(kept)
-            self._steps.append((kept, move.target, read))
+        first = next((of_step for of_step in rows if of_step is not None), None)
+        for step, of_step, read in zip(steps, rows, reads, strict=True):
+            source = _Stored(state, since, of_step or first)
+            self._order.setdefault(source)
+            self._moves.append((source, step.target, read))
 
-    def _end(self, state: int, ways: Ways) -> _Kept:
-        """Return the kept state that has the trends that end in a state."""
-        since = self._since(ways)
+    def _end(self, end: End) -> _Stored:
+        """Return the stored state from which the trends of an end are read."""
+        since = self._since(Reads(free=end.ways))
         if since is None:
-            return _Kept(state, frozenset(), _CHECKED, self._numbered(ways))
-        known = (kept for kept in self._order if kept[:2] == (state, since))
-        return next(known, _Kept(state, since))
+            return _Stored(end.source, frozenset(), _CHECKED, self._numbered(end.ways))
+        known = (each for each in self._order if each[:2] == (end.source, since))
+        return next(known, _Stored(end.source, since))
 
-    def _filled(self, ends: frozenset[_Kept]) -> Template:
+    def _filled(self, ends: list[_Stored]) -> Template:
         guarded, order = self._guarded, list(self._order)
-        number = {_Kept(START, frozenset()): START}
-        number |= {kept: place for place, kept in enumerate(order)}
+        number = {stored_state: place for place, stored_state in enumerate(order)}
+        number[_Stored(START, frozenset())] = START
         places: dict[int, list[int]] = {}
-        for place, kept in enumerate(order):
-            places.setdefault(kept.state, []).append(place)
-        transitions = tuple(
-            Transition(
-                type=guarded.states[target].type,
-                needs=guarded.states[target].needs,
-                lacks=guarded.states[target].lacks,
-                source=number[source],
-                target=place,
-                variable=guarded.states[target].variable,
-                reads=reads._replace(carries=_carries(source, order[place])),
-            )
-            for source, target, reads in self._steps
-            for place in places.get(target, ())
-        )
+        for place, stored_state in enumerate(order):
+            places.setdefault(stored_state.state, []).append(place)
         resets = [
             frozenset(Events(type=state.type, needs=state.needs) for state in negative.states)
             for negative in guarded.negatives
         ]
-        states = tuple(
-            State(
-                label=_label(guarded, kept),
-                resets=frozenset[Events]().union(*(resets[n] for n in kept.since)),
-                is_seed=kept.state == START,
-                rows=kept.rows,
-                closing=kept.closing,
+        states = [
+            replace(
+                _NO_EVENTS if stored_state.state == START else guarded.states[stored_state.state],
+                storage=Storage(
+                    frozenset[Events]().union(*(resets[n] for n in stored_state.since)),
+                    stored_state.state == START,
+                    stored_state.rows,
+                ),
             )
-            for kept in order
-        )
+            for stored_state in order
+        ]
+        moves = [
+            Move(number[source], place, reads._replace(carries=_carries(source, order[place])))
+            for source, target, reads in self._moves
+            for place in places.get(target, ())
+        ]
         template = Template(
             query=guarded.query,
-            states=states,
-            transitions=transitions,
-            accepting=frozenset(number[end] for end in ends),
+            states=tuple(states),
+            moves=tuple(moves),
+            ends=tuple(End(number[end], end.closing) for end in dict.fromkeys(ends)),
             aggregation=guarded.aggregation,
         )
         return template if self._is_any else _emptied(template)
-
-
-def _label(guarded: GuardedTemplate, kept: _Kept) -> str:
-    """Return what ends in a state, and what has not come since."""
-    text = "start"
-    if kept.state != START:
-        state = guarded.states[kept.state]
-        text = label(state.type, state.variable)
-    names = sorted({state.type for n in kept.since for state in guarded.negatives[n].states})
-    return f"{text}, no {' or '.join(names)} since" if names else text
 
 
 def _of_anchor(condition: Expression) -> Expression:
@@ -339,7 +300,7 @@ def _of_anchor(condition: Expression) -> Expression:
     )
 
 
-def _carries(source: _Kept, target: _Kept) -> bool:
+def _carries(source: _Stored, target: _Stored) -> bool:
     """Return whether trends keep their anchor on the way from one state to another."""
     if source.rows is None or target.rows is None or target.rows.is_anchor:
         return False
@@ -354,37 +315,36 @@ def _rows_of(reads: Reads) -> Rows | None:
 
 
 def _emptied(template: Template) -> Template:
-    """Let states without rows be emptied as a whole; trends end in copies of them.
+    """Let events empty states without rows; trends end in copies of these states.
 
     Under NEXT an event that extends all trends of a state empties it; under CONTIGUOUS the engine
     empties such states at every event.
     """
-    onward: dict[int, list[Transition]] = {}
-    for move in template.transitions:
-        if move.source != START:
-            onward.setdefault(move.source, []).append(move)
+    followers: dict[int, list[State]] = {}
+    for step in template.steps:
+        followers.setdefault(step.source, []).append(template.states[step.target])
     states = list(template.states)
-    ends: set[int] = set()
-    added: list[Transition] = []
+    copies: dict[int, int] = {}
     for number, state in enumerate(template.states):
-        moves = onward.get(number, [])
-        if not moves or state.rows is not None:
-            ends |= {number} & template.accepting
+        if number not in followers or state.storage.rows is not None:
             continue
         if template.query.strategy is Strategy.NEXT:
-            taking = {Events(type=move.type, needs=move.needs) for move in moves}
-            states[number] = replace(state, resets=state.resets | taking)
+            taking = {Events(type=after.type, needs=after.needs) for after in followers[number]}
+            resets = state.storage.resets | taking
+            states[number] = replace(state, storage=state.storage._replace(resets=resets))
         if number in template.accepting:
-            ends.add(len(states))
-            added += [
-                replace(move, target=len(states))
-                for move in template.transitions
-                if move.target == number
-            ]
-            states.append(State(label=f"{state.label}, ended"))
+            copies[number] = len(states)
+            states.append(replace(state, storage=AS_SUM))
+    into_copies = [
+        replace(move, target=copies[move.target])
+        for move in template.moves
+        if move.target in copies
+    ]
     return replace(
         template,
         states=tuple(states),
-        transitions=template.transitions + tuple(added),
-        accepting=frozenset(ends),
+        moves=(*template.moves, *into_copies),
+        ends=tuple(
+            replace(end, source=copies.get(end.source, end.source)) for end in template.ends
+        ),
     )

@@ -1,43 +1,30 @@
-"""AND as three queries: pairs of trends follow from the trends of either pattern and of both.
+"""AND as three templates: of one pattern, of the other, and of the trends of both.
 
-`P1 AND P2` counts the unordered pairs of different trends, one of each pattern. How many there are
-follows from three numbers: the trends of P1, those of P2, and those that are trends of both
-(HAMLET, Section 5). Each of them is that of a template like any other query's.
+`P1 AND P2` counts the unordered pairs of different trends, one of each pattern. Their number
+follows from the numbers of trends of P1, of P2, and of both (HAMLET, Section 5).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from elsinore.automata.nfa import closure
 from elsinore.automata.positions import Ways
-from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan.determinized import unambiguous
-from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.implied import without_implied
-from elsinore.plan.template import START
+from elsinore.plan.template import START, End, Move, Reads, State, Template, with_negatives
 
 Pair = tuple[int, int]
 BEGIN: Pair = (START, START)
-_Free = frozenset[frozenset[GuardedTemplate]]  # `Ways`, by the negatives themselves
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What a step asks for: an event of a state, conditions between neighbours, a free way."""
+def taken_apart(guarded: Template) -> tuple[Template, ...] | str:
+    """Return the templates of one pattern, of the other and of both, or why there are none.
 
-    state: GuardedState
-    conditions: tuple[Expression, ...]
-    ways: _Free
-
-
-def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
-    """Return templates of one side for one pattern, the other and both, or why it cannot be.
-
-    `guarded` has two sides. Where no trend is one of both patterns, there are but two templates.
+    `guarded` has two sides. If no trend can be of both patterns, there are only two templates.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.assembly import guarded_template
@@ -66,101 +53,70 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     return left, right, both
 
 
-def _both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
-    """Return the template of the trends of both patterns, anchors left out.
+def _both(left: Template, right: Template) -> Template:
+    """Return the template of the trends of both patterns, without anchors.
 
     A state is a pair of states.
     """
+    negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
+    left, right = with_negatives(left, negatives), with_negatives(right, negatives)
     ends = {
-        (end.source, last.source): _both_free(_free_of(left, end.ways), _free_of(right, last.ways))
-        for end, last in itertools.product(left.ends, right.ends)
+        (end.source, other.source): _both_free(end.ways, other.ways)
+        for end, other in itertools.product(left.ends, right.ends)
     }
     pairs, steps = _product(left, right, ends.keys())
-    new = {pair: place for place, pair in enumerate(pairs)}
-    states = {new[target]: step.state for _, target, step in steps}
-    negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
-
-    def numbered(ways: _Free) -> Ways:
-        return frozenset(frozenset(map(negatives.index, way)) for way in ways)
-
+    number = {pair: place for place, pair in enumerate(pairs)} | {BEGIN: START}
+    states = {number[target]: state for _, target, state, _ in steps}
     return replace(
         left,
         states=tuple(states[place] for place in range(len(pairs))),
-        starts=tuple(
-            Start(new[target], numbered(step.ways))
-            for source, target, step in steps
-            if source == BEGIN
-        ),
         moves=tuple(
-            Move(
-                new[source],
-                new[target],
-                numbered(step.ways),
-                step.conditions,
-            )
-            for source, target, step in steps
-            if source != BEGIN
+            Move(number[source], number[target], reads) for source, target, _, reads in steps
         ),
-        ends=tuple(End(new[pair], numbered(ends[pair])) for pair in pairs if pair in ends),
-        negatives=negatives,
+        ends=tuple(End(number[pair], ends[pair]) for pair in pairs if pair in ends),
     )
 
 
 def _product(
-    left: GuardedTemplate, right: GuardedTemplate, ends: AbstractSet[Pair]
-) -> tuple[list[Pair], list[tuple[Pair, Pair, _Step]]]:
-    """Return the pairs of states on the way from `BEGIN` to `ends`, and the steps between them.
+    left: Template, right: Template, ends: AbstractSet[Pair]
+) -> tuple[list[Pair], list[tuple[Pair, Pair, State, Reads]]]:
+    """Return the pairs of states on the way from `BEGIN` to `ends`, and the moves between them.
 
-    `BEGIN` is not among the pairs.
+    `BEGIN` is not among the pairs. Moves have their source, target, target's state, and guards.
     """
-    leaving = _steps(left), _steps(right)
+    leaving: list[dict[int, list[Move]]] = [{}, {}]
+    for by_source, part in zip(leaving, (left, right), strict=True):
+        for move in part.moves:
+            by_source.setdefault(move.source, []).append(move)
     pairs: dict[Pair, None] = {BEGIN: None}
     pending = [BEGIN]
     steps = []
     while pending:
         pair = pending.pop()
-        both = (by_source.get(state, ()) for by_source, state in zip(leaving, pair, strict=True))
-        for (target, step), (beside, along) in itertools.product(*both):
-            met = _met(step, along)
-            if met is not None:
-                steps.append((pair, (target, beside), met))
-                if (target, beside) not in pairs:
-                    pairs[target, beside] = None
-                    pending.append((target, beside))
-    useful = closure(ends & pairs.keys(), ((target, source) for source, target, _ in steps))
-    kept = [step for step in steps if step[1] in useful]
-    return sorted(useful - {BEGIN}), kept
+        moves = (by_source.get(state, ()) for by_source, state in zip(leaving, pair, strict=True))
+        for one, other in itertools.product(*moves):
+            state = _common_state(left.states[one.target], right.states[other.target])
+            conditions = tuple(dict.fromkeys(one.reads.conditions + other.reads.conditions))
+            reads = Reads((), conditions, _both_free(one.reads.free, other.reads.free))
+            if state is not None and reads.free:
+                target = one.target, other.target
+                steps.append((pair, target, state, reads))
+                if target not in pairs:
+                    pairs[target] = None
+                    pending.append(target)
+    useful = closure(ends & pairs.keys(), ((target, source) for source, target, *_ in steps))
+    return sorted(useful - {BEGIN}), [step for step in steps if step[1] in useful]
 
 
-def _met(step: _Step, along: _Step) -> _Step | None:
-    """Return the step that is both, or None if no event may take both."""
-    here, there = step.state, along.state
-    ways = _both_free(step.ways, along.ways)
-    needs, lacks = here.needs | there.needs, here.lacks | there.lacks
-    if here.type != there.type or not ways or needs & lacks:
+def _common_state(left: State, right: State) -> State | None:
+    """Return the state of the events that fit both states, or None if no event can."""
+    needs, lacks = left.needs | right.needs, left.lacks | right.lacks
+    if left.type != right.type or needs & lacks:
         return None
-    variable = f"{here.variable} and {there.variable}"
-    state = GuardedState(type=here.type, needs=needs, lacks=lacks, variable=variable)
-    return _Step(state, tuple(dict.fromkeys(step.conditions + along.conditions)), ways)
+    variable = f"{left.variable} and {right.variable}"
+    return State(type=left.type, needs=needs, lacks=lacks, variable=variable)
 
 
-def _steps(part: GuardedTemplate) -> dict[int, list[tuple[int, _Step]]]:
-    """Return the steps from each state, and from `START`, with the states they lead to."""
-    steps: dict[int, list[tuple[int, _Step]]] = {}
-    for start in part.starts:
-        step = _Step(part.states[start.target], (), _free_of(part, start.ways))
-        steps.setdefault(START, []).append((start.target, step))
-    for move in part.moves:
-        step = _Step(part.states[move.target], move.conditions, _free_of(part, move.ways))
-        steps.setdefault(move.source, []).append((move.target, step))
-    return steps
-
-
-def _free_of(part: GuardedTemplate, ways: Ways) -> _Free:
-    """Return ways by the negatives themselves."""
-    return frozenset(frozenset(part.negatives[n] for n in way) for way in ways)
-
-
-def _both_free(ways: _Free, more_ways: _Free) -> _Free:
-    """Return the ways to be free for both: one of either."""
+def _both_free(ways: Ways, more_ways: Ways) -> Ways:
+    """Return the ways in which a way of either has no negative matches."""
     return frozenset(way | more for way, more in itertools.product(ways, more_ways))

@@ -15,7 +15,6 @@ from elsinore.model.window import Window
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.between import is_local
 from elsinore.plan.classes import Classes, classes_of
-from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import PlanOptions
 from elsinore.plan.paths import Path, Routed, Routes, Way
@@ -53,7 +52,7 @@ class TrendUnit:
 
     path: Path
     why: tuple[Way, ...]  # for each query, why it goes this way
-    members: tuple[GuardedTemplate, ...]
+    members: tuple[Template, ...]
     templates: tuple[Template, ...]  # that the engine runs; none on the path SETS
     classes: Classes
     merged: MergedTemplate
@@ -262,7 +261,7 @@ def stored_unit(unit: TrendUnit, is_range: Callable[[Cut], bool]) -> TrendUnit:
 
 
 def _stored_and_merged(
-    members: Sequence[GuardedTemplate], is_range: Callable[[Cut], bool] = lambda _: True
+    members: Sequence[Template], is_range: Callable[[Cut], bool] = lambda _: True
 ) -> tuple[tuple[Template, ...], MergedTemplate]:
     """Return templates of queries, and these merged with templates of the patterns under NOT."""
     negatives = Negatives()

@@ -209,11 +209,12 @@ class WindowSums:
         self._ranked: dict[int, RankedSums] = {}
         self._listed: dict[int, list[tuple[int, Sums]]] = {}  # rows and their sums
         for number, node in enumerate(exact.updates.nodes):
-            if node.seed and exact.updates.kind_of[number] == kind:
+            if node.storage.is_seed and exact.updates.kind_of[number] == kind:
                 self._sums[number] = Sums([1], [])
-            if node.rows is not None and node.rows.order is not None:
-                self._ranked[number] = RankedSums(node.rows.order, entered.get(number, ()), values)
-            if node.rows is not None and node.rows.is_checked:
+            rows = node.storage.rows
+            if rows is not None and rows.order is not None:
+                self._ranked[number] = RankedSums(rows.order, entered.get(number, ()), values)
+            if rows is not None and rows.is_checked:
                 self._listed[number] = []
 
     def count(self, node: int) -> int:

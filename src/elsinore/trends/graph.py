@@ -171,7 +171,7 @@ class Vertex:
 
     def is_emptied(self, event: RecordedEvent) -> bool:
         """Return whether an event empties the state, because a NOT forbids it."""
-        return any(reset.takes(event.type, event.true) for reset in self.node.resets)
+        return any(reset.takes(event.type, event.true) for reset in self.node.storage.resets)
 
     @property
     def is_repeated(self) -> bool:

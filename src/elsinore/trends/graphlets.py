@@ -149,11 +149,11 @@ class GraphBuilder:
 
     def _shown(self, counts: Mapping[Vertex, int]) -> list[Vertex]:
         """Return the vertices that show an event: accumulators beside a state do not."""
-        plain = {vertex.query for vertex in counts if not vertex.node.resets}
+        plain = {vertex.query for vertex in counts if not vertex.node.storage.resets}
         return [
             vertex
             for vertex in counts
-            if not vertex.node.resets
+            if not vertex.node.storage.resets
             or vertex.query not in plain
             or (vertex.query, vertex.state) in self._set_of
         ]

@@ -211,7 +211,7 @@ def _has_graphlets(unit: TrendUnit) -> bool:
         and bool(unit.templates)
         and all(
             template.is_pairwise
-            and all(m.reads == ALL or m.source == m.target for m in template.transitions)
+            and all(m.reads == ALL or m.source == m.target for m in template.moves)
             for template in unit.templates
         )
     )
@@ -291,7 +291,6 @@ def _pieces(
 
 def _takes(unit: TrendUnit, members: Collection[State], event: RecordedEvent) -> bool:
     return any(
-        move.target == state and move.takes(event.type, event.true)
+        unit.templates[query].states[state].takes(event.type, event.true)
         for query, state in members
-        for move in unit.templates[query].transitions
     )

@@ -14,7 +14,7 @@ from elsinore.automata.positions import Ways
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import attributes
 from elsinore.plan.classes import Classes
-from elsinore.plan.guarded import End, GuardedTemplate
+from elsinore.plan.template import End, Template
 from elsinore.trends.exact_sums import CACHED, EventValues
 
 BEFORE_ALL = -1  # before the first moment
@@ -32,7 +32,7 @@ class Run(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A move (`elsinore.plan.guarded.Move`) with numbers for its conditions and anchors."""
+    """A move (`elsinore.plan.template.Move`) with numbers for its conditions and anchors."""
 
     target: int
     ways: Ways
@@ -67,7 +67,7 @@ class Automaton:
     anchor is dropped in states from which no check of it can be reached.
     """
 
-    def __init__(self, template: GuardedTemplate, classes: Classes) -> None:
+    def __init__(self, template: Template, classes: Classes) -> None:
         self.template = template
         self.negatives = tuple(Automaton(negative, classes) for negative in template.negatives)
         self.steps: list[list[Step]] = [[] for _ in template.states]
@@ -75,20 +75,20 @@ class Automaton:
         number = {condition: place for place, condition in enumerate(self.conditions)}
         anchors = {anchor: place for place, anchor in enumerate(template.anchors)}
         self._anchors = [anchors.get(state.variable) for state in template.states]
-        for move in template.moves:
-            conditions = tuple(number[condition] for condition in move.conditions)
-            checks = tuple((anchors[anchor], number[check]) for anchor, check in move.checks)
-            step = Step(move.target, move.ways, move.unless, conditions, checks)
-            self.steps[move.source].append(step)
+        for source, target, reads in ((m.source, m.target, m.reads) for m in template.steps):
+            conditions = tuple(number[condition] for condition in reads.conditions)
+            checks = tuple((anchors[anchor], number[check]) for anchor, check in reads.checks)
+            step = Step(target, reads.free, reads.unless, conditions, checks)
+            self.steps[source].append(step)
         self.ends: list[list[End]] = [[] for _ in template.states]
         for end in template.ends:
             self.ends[end.source].append(end)
         self._classes = classes
         self._fitting: dict[int, frozenset[int]] = {}
-        backward = [(move.target, move.source) for move in template.moves]
+        backward = [(step.target, step.source) for step in template.steps]
         self._read_in = [  # for each anchor, the states from which a check of it can be reached
             closure(
-                {m.source for m in template.moves if any(of == anchor for of, _ in m.checks)},
+                {s.source for s in template.steps if any(of == anchor for of, _ in s.reads.checks)},
                 backward,
             )
             for anchor in template.anchors
@@ -160,7 +160,7 @@ class WindowRuns:
             for start in self.template.starts
             if start.target in event.states
             and self._is_free(
-                start.ways, Gap(BEFORE_ALL, event.moment, ((start.target, event.row),))
+                start.reads.free, Gap(BEFORE_ALL, event.moment, ((start.target, event.row),))
             )
         )
 

@@ -15,10 +15,9 @@ from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan import Sharing
 from elsinore.plan.explain import MOST_NAMES, way_in_words
-from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, queries_through
 from elsinore.plan.paths import Path, Way
-from elsinore.plan.template import ALL, START
+from elsinore.plan.template import ALL, START, Template
 from elsinore.plan.trends import TrendUnit, once_per_unit
 from elsinore.plan.unit import Partition
 from elsinore.trends.engine.layout import Layout
@@ -108,7 +107,7 @@ def lane_sets(unit: TrendUnit) -> list[Shared]:
     sets = {
         tuple(sorted(set[int]().union(*(passing[node] for node in block.nodes))))
         for block in Layout(Updates(engine)).blocks
-        if len(block.nodes) > 1 and not engine.merged.nodes[block.nodes[0]].seed
+        if len(block.nodes) > 1 and not engine.merged.nodes[block.nodes[0]].storage.is_seed
     }
     largest = [one for one in sorted(sets) if not any({*one} < {*other} for other in sets)]
     return [
@@ -128,7 +127,7 @@ def _merged(unit: TrendUnit) -> MergedTemplate | None:
 
 def is_summed(merged: MergedTemplate) -> bool:
     """Return whether no condition between events, nor any strategy, reads the states."""
-    return all(n.rows is None and n.strategy is Strategy.ANY for n in merged.nodes)
+    return all(n.storage.rows is None and n.strategy is Strategy.ANY for n in merged.nodes)
 
 
 def _is_repeated(merged: MergedTemplate, number: int) -> bool:
@@ -206,7 +205,7 @@ class Alike:
         return self.unit.why[self.first]
 
     @property
-    def template(self) -> GuardedTemplate:
+    def template(self) -> Template:
         """The template of one of them."""
         return self.unit.members[self.first]
 
@@ -301,7 +300,7 @@ def _each_by_itself(*sides: Alike) -> str:
     return f"one {first}; the other {second}"
 
 
-def _patterns_of(template: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
+def _patterns_of(template: Template) -> tuple[Template, ...]:
     """Return the templates of a query's patterns: those of both sides of AND."""
     return template.parts if template.sides > 1 else (template,)
 
@@ -337,19 +336,19 @@ def _differently_keyed(left: Partition, right: Partition) -> str:
     )
 
 
-def likeness(template: GuardedTemplate) -> object:
+def likeness(template: Template) -> object:
     """Return what the reasons for which a query does not share with others depend on."""
     return (
         template.query.strategy,
         template.query.window,
         tuple((state.type, state.needs) for state in template.states),
         frozenset(
-            (move.source, move.target, frozenset(move.conditions)) for move in template.moves
+            (step.source, step.target, frozenset(step.reads.conditions)) for step in template.steps
         ),
     )
 
 
-def difference(left: GuardedTemplate, right: GuardedTemplate) -> str:
+def difference(left: Template, right: Template) -> str:
     """Return why two queries have no states in common, nor states of one shape."""
     if left.query.strategy is not right.query.strategy:
         return "their strategies differ"
@@ -372,14 +371,15 @@ def difference(left: GuardedTemplate, right: GuardedTemplate) -> str:
     return f"they differ in what precedes {names} in a trend"
 
 
-def _compares(template: GuardedTemplate, state: int) -> bool:
+def _compares(template: Template, state: int) -> bool:
     """Return whether events in a state are repeated, or follow others on conditions."""
     return any(
-        move.target == state and (move.conditions or move.source == state)
+        move.target == state and (move.reads.conditions or move.source == state)
         for move in template.moves
     )
 
 
-def _conditions_into(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:
+def _conditions_into(template: Template, state: int) -> frozenset[frozenset[Expression]]:
     """Return the conditions between an event of a state and those that it may follow."""
-    return frozenset(frozenset(move.conditions) for move in template.moves if move.target == state)
+    into = (step.reads.conditions for step in template.steps if step.target == state)
+    return frozenset(map(frozenset, into))

@@ -12,7 +12,7 @@ from elsinore.words import listed
 if TYPE_CHECKING:
     from elsinore.trends.recording import Recording
 
-SAVED_BY = "trends 18"  # the number is that of the form of operators' states
+SAVED_BY = "trends 19"  # the number is that of the form of operators' states
 SHOWN_QUERIES = 20  # names of queries in a title
 
 

@@ -109,11 +109,12 @@ class Layout:
                 for place, node in enumerate(several):
                     self.block_of[node], self.node_place[node] = len(self.blocks), place
                 first = nodes[several[0]]
+                stored = first.storage.rows
                 cuts = [cut for n in several for edge in onward[n] for cut in edge.reads.cuts]
-                order = None if first.rows is None else first.rows.order
+                order = None if stored is None else stored.order
                 ends = set() if order is None else _ends_of(cuts, order)
                 leads = any(onward[n] for n in several)
-                is_checked = first.rows is not None and first.rows.is_checked
+                is_checked = stored is not None and stored.is_checked
                 is_summed = first.strategy is Strategy.ANY and not is_checked
                 block = Block(
                     nodes=tuple(several),
@@ -123,10 +124,10 @@ class Layout:
                     extreme=extreme,
                     extremes=len(first.extremes),
                     strategy=first.strategy,
-                    has_rows=first.rows is not None,
+                    has_rows=stored is not None,
                     is_checked=is_checked,
-                    is_anchor=first.rows is not None and first.rows.is_anchor,
-                    merges=first.rows is not None and _merges(first, onward[several[0]]),
+                    is_anchor=stored is not None and stored.is_anchor,
+                    merges=stored is not None and _merges(first, onward[several[0]]),
                     closing=first.closing,
                     is_broken=first.strategy is Strategy.CONTIGUOUS and leads,
                     order=order,
@@ -189,9 +190,9 @@ def _edges_from(updates: Updates) -> list[list[Edge]]:
 def _merges(node: Node, onward: Sequence[Edge]) -> bool:
     """Return whether only anchors are looked at in a node's rows."""
     return (
-        node.rows is not None
-        and node.rows.holds_anchor
-        and not node.rows.is_anchor
+        node.storage.rows is not None
+        and node.storage.rows.holds_anchor
+        and not node.storage.rows.is_anchor
         and node.strategy is Strategy.ANY
         and all(e.reads._replace(checks=(), carries=False) == ALL for e in onward)
     )
@@ -199,7 +200,8 @@ def _merges(node: Node, onward: Sequence[Edge]) -> bool:
 
 def _is_alone(node: Node) -> bool:
     """Return whether a node's rows are its own: they are taken, or kept apart by their anchors."""
-    return node.rows is not None and (node.strategy is Strategy.NEXT or node.rows.holds_anchor)
+    rows = node.storage.rows
+    return rows is not None and (node.strategy is Strategy.NEXT or rows.holds_anchor)
 
 
 def _ends_of(cuts: list[Cut], order: Expression) -> set[bool]:
@@ -223,13 +225,13 @@ def _shapes(updates: Updates, compared: Mapping[int, ComparedSet]) -> list[int]:
             len({edge.type for edge in node.edges if edge.source == number}),
             len(node.linear),
             tuple(signature.kind for signature in node.extremes),
-            node.seed,
-            bool(node.resets),
+            node.storage.is_seed,
+            bool(node.storage.resets),
             node.strategy,
             node.strategy is Strategy.CONTIGUOUS and bool(onward[number]),
             number if _is_alone(node) else -1,
             set_of.get(number, -1),
-            node.rows,
+            node.storage.rows,
             node.closing,
             frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),
         )

@@ -196,7 +196,9 @@ class ProgramBuilder:
         for number, block in enumerate(self.layout.blocks):
             begin = len(self._rows["watches"])
             self._rows["watches"] += watches.get(number, [])
-            resets = block.is_broken or any(self.updates.nodes[node].resets for node in block.nodes)
+            resets = block.is_broken or any(
+                self.updates.nodes[node].storage.resets for node in block.nodes
+            )
             is_next = block.has_rows and block.strategy is Strategy.NEXT
             has_runs = block.has_rows and block.strategy is Strategy.ANY and not block.is_checked
             self._rows["blocks"].append(

@@ -207,7 +207,10 @@ class StepTables:
                 is_falling=block.is_falling,
                 is_whole=block.is_rising or block.is_falling,
             )
-        listed = *self._list(reads.conditions), *self._list(reads.checks)
+        listed = (
+            *self._list(reads.conditions),
+            *self._list(tuple(check for _, check in reads.checks)),
+        )
         guard = self.guard(reads.free, reads.unless)
         return (number, kind, lane, lanes, *parts, *listed, guard)
 

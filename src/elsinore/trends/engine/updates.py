@@ -11,9 +11,8 @@ from elsinore.model.expression import Expression
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.classes import comparison_with_number
-from elsinore.plan.guarded import Events
 from elsinore.plan.merged import Edge, MergedTemplate, Signature, ancestors, field_index
-from elsinore.plan.template import ALL, START, Reads, Template
+from elsinore.plan.template import ALL, START, Events, Reads, Template
 from elsinore.trends.engine.constants import BEGINNING, NO_ADDEND, NO_RANK, ONE, VALUE
 
 
@@ -90,7 +89,7 @@ class Updates:
         for number, node in enumerate(self.nodes):
             for edge in node.edges:
                 self._entering.setdefault(edge.type, []).append((number, edge))
-            for reset in node.resets:
+            for reset in node.storage.resets:
                 self._emptying.setdefault(reset.type, []).append((number, reset))
 
     @cached_property
@@ -214,13 +213,13 @@ def _thresholds(
 
     Constants are those that attributes are compared with, by attribute and operator.
     """
-    moves = [move for move in template.transitions if move.needs]
-    if not moves:
+    states = [state for state in template.states if state.needs]
+    if not states:
         return (), ()
-    predicates: set[Expression] = set().union(*(move.needs for move in moves))
+    predicates: set[Expression] = set().union(*(state.needs for state in states))
     comparisons = (comparison_with_number(predicate) for predicate in predicates)
     return (
-        tuple(sorted({move.type for move in moves})),
+        tuple(sorted({state.type for state in states})),
         tuple(
             sorted(
                 (f"{comparison[0]} {comparison[1].value}", float(comparison[2]))

@@ -189,7 +189,7 @@ class _Neighbours:
             return None
         if any(edge.reads != ALL for edge in edges) or self._is_reset(node):
             return None
-        if self._nodes[node].rows is not None:
+        if self._nodes[node].storage.rows is not None:
             return None
         before = {source for source in sources if source not in {START, node}}
         if any(self.edges(source) or self._is_reset(source) for source in before):
@@ -206,6 +206,7 @@ class _Neighbours:
         read single ones. MIN and MAX are not kept by snapshots.
         """
         state, edges = self._nodes[node], self.edges(node)
+        resets, is_seed, rows = state.storage
         sources = {edge.source for edge in edges} - {START, node}
         onward = [
             edge
@@ -219,10 +220,10 @@ class _Neighbours:
             and all(edge.reads == ALL for edge in edges if edge.source != node)
             and not any(self.edges(source) or self._is_reset(source) for source in sources)
             and all(edge.type != self._type and edge.reads == ALL for edge in onward)
-            and not (state.resets or state.seed or state.extremes)
+            and not (resets or is_seed or state.extremes)
             and state.closing == FREE
             and len(edges) == len(state.edges)
-            and not (state.rows is not None and (state.rows.holds_anchor or state.rows.is_anchor))
+            and not (rows is not None and (rows.holds_anchor or rows.is_anchor))
         )
 
     def edges(self, node: int) -> list[Edge]:
@@ -230,7 +231,7 @@ class _Neighbours:
         return [edge for edge in self._nodes[node].edges if edge.type == self._type]
 
     def _is_reset(self, node: int) -> bool:
-        return any(reset.type == self._type for reset in self._nodes[node].resets)
+        return any(reset.type == self._type for reset in self._nodes[node].storage.resets)
 
     def _is_twin(self, twin: int, holder: int) -> bool:
         """Return whether the same is added to a state as to a holder."""
@@ -239,7 +240,7 @@ class _Neighbours:
             Counter(edges) != Counter(own)
             or self._nodes[twin].window != self._nodes[holder].window
             or self._nodes[twin].strategy is not Strategy.ANY
-            or self._nodes[twin].rows is not None
+            or self._nodes[twin].storage.rows is not None
             or self._is_reset(twin)
             or self._targets.get(twin)
         ):
