@@ -5,11 +5,10 @@ batches to the compiled loop (`process`). The state of a key is one row of lanes
 of each query of the same shape in each open window.
 
 - `updates`, `layout`, `steps`: what each class of events does to which lanes;
-- `process`: the loop over events, and storing what the simultaneous events of a timestamp added;
+- `process`: the loop over events, and storing what the events of a timestamp added;
 - `recurrence`: what one event adds to the lanes of a step (HAMLET, Equations 1 to 3);
-- `rows`, `runs`, `bounds`: events that are read one by one, by ranges of an attribute's values;
-- `reads`: which rows an event reads, and what NOT forbids;
-- `conditions`, `values`: what else is asked of each earlier event;
+- `rows`, `ranges`, `bounds`: earlier events read one by one, or by ranges of an attribute's values;
+- `conditions`, `values`: further conditions between an event and an earlier one;
 - `windows`: which windows open and close at a time, and the totals of closed windows;
 - `numbers`: numbers beyond a double's range, and lanes of them;
 - `sharing`: bursts that queries share.

@@ -30,7 +30,7 @@ from elsinore.operators.conditions.orders import NULL, Order
 from elsinore.operators.conditions.ranked import Ints, OrderCodes, replaced
 from elsinore.operators.conditions.tables import Columns, Conditions
 from elsinore.plan.between import ANCHOR, CURRENT
-from elsinore.trends.engine.runs import renumber_orders
+from elsinore.trends.engine.ranges import renumber_orders
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
 from elsinore.trends.engine.values import order_of, plain_column, plain_type, steady_codes, with_nan

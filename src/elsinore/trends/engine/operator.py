@@ -20,7 +20,7 @@ from elsinore.trends.engine.constants import ALWAYS, DYNAMIC, FOREVER, NO_SHARIN
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder, engine_unit
 from elsinore.trends.engine.saving import load_store, save_store
-from elsinore.trends.engine.sharing.statistics import SharingCounts
+from elsinore.trends.engine.sharing.bursts import SharingCounts
 from elsinore.trends.engine.store import Store, bytes_per_slot
 from elsinore.trends.engine.tables import Batch, no_attributes
 from elsinore.trends.engine.windows import rebuild

@@ -18,7 +18,7 @@ import cython
 
 from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, LIMIT, NEVER, UNKNOWN, Index
 from elsinore.trends.engine.numbers import add_lanes, clear, take_least
-from elsinore.trends.engine.reads import note_matches
+from elsinore.trends.engine.ranges import note_matches, sort_leaf
 from elsinore.trends.engine.recurrence import act, carry
 from elsinore.trends.engine.rows import (
     drop_rows,
@@ -28,7 +28,6 @@ from elsinore.trends.engine.rows import (
     make_scaled,
     store_rows,
 )
-from elsinore.trends.engine.runs import sort_leaf
 from elsinore.trends.engine.sharing.bursts import break_bursts, end_bursts, note_event, split
 from elsinore.trends.engine.sharing.edges import take_compared
 from elsinore.trends.engine.sharing.graphlets import store_graphlets, take, take_row

@@ -26,8 +26,8 @@ from elsinore.trends.engine.numbers import (
     copy,
     take_least,
 )
-from elsinore.trends.engine.reads import may_follow, read_rows, set_limits
-from elsinore.trends.engine.rows import keep_row, make_scaled, new_row, place_of_anchor
+from elsinore.trends.engine.ranges import may_follow, read_rows, set_limits
+from elsinore.trends.engine.rows import make_scaled, new_row, place_of_anchor
 from elsinore.trends.engine.store import Store, touch
 from elsinore.trends.engine.tables import Batch, Program
 
@@ -79,7 +79,7 @@ def act(
         rank: cython.longlong = rank_of(program, store, batch, event, slot, number)
         take_least_rank(program, store, slot, number, begin, lanes, rank, cell)
     if store.row >= 0 and ends_trends(store, lanes):
-        keep_row(store, slot, program.blocks[block].rows)
+        store.leaves[slot, program.blocks[block].rows].arriving += 1
     touch(store, slot, block, lane, lane + lanes)
 
 
@@ -293,7 +293,7 @@ def carry_rows(
                 if store.of_anchor[column]:
                     store.row_doubles[column, store.row] = store.row_doubles[column, row]
                     store.row_integers[column, store.row] = store.row_integers[column, row]
-            keep_row(store, slot, rows)
+            store.leaves[slot, rows].arriving += 1
         target: Index = store.leaves[slot, rows].begin + first + near
         add_source_row(program, store, slot, at, number, row, target)
 

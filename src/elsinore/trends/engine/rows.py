@@ -1,17 +1,16 @@
 # cython: infer_types=True
-"""Rows of events: what each event added, for events that follow some earlier events only.
+"""Rows of events: what each event added, for events that follow only some earlier events.
 
-The rows of a block in a slot are in a *leaf*, in the order in which they came, and in sorted *runs*
-(`elsinore.trends.engine.runs`): when the leaf has `LEAF_ROWS` rows, it becomes a run, and runs of
-about one size are merged, so that a row is moved O(log n) times. Leaves and runs are pieces of
-memory of `LEAF_ROWS` rows, twice as many, and so on; level -1 stands for the leaf where a run's
-level is expected.
+The rows of a block in a slot are in a *leaf*, in order of arrival, and in sorted *runs*
+(`elsinore.trends.engine.ranges`): a leaf of `LEAF_ROWS` rows becomes a run, and runs of similar
+size are merged, so that a row moves O(log n) times. Leaves and runs are pieces of memory of
+`LEAF_ROWS` rows, twice as many, and so on; level -1 denotes the leaf where a level is expected.
 
-Rows that arrived at the latest timestamp are behind those of the leaf and nobody reads them. Under
-NEXT, rows that an event reads are taken: they are removed after its timestamp.
+Rows of the latest timestamp follow those of the leaf and are not read yet. Under NEXT, an event
+takes the rows that it reads: they are removed after its timestamp.
 
-If each earlier event is to be looked at (`is_checked`), all rows stay in the leaf, and have the
-values that conditions read. `elsinore.trends.engine.reads` reads rows.
+If each earlier event has to be checked (`is_checked`), all rows stay in the leaf and contain the
+values that conditions read.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ROOM = cython.declare(Index, 8)  # times the rows of a slot are moved by one eve
 
 @cython.nogil
 def has_row_room(program: Program, store: Store, slot: Index) -> cython.bint:
-    """Return whether an event, and the end of its timestamp, find room for rows."""
+    """Return whether there is room for the rows of an event and of the end of its timestamp."""
     needed: cython.longlong = (ROOM + program.most_parts) * store.slots[slot].rows
     if program.has_anchors:  # a step makes as many rows as there are anchors
         needed *= 1 + program.most_steps
@@ -38,14 +37,14 @@ def has_row_room(program: Program, store: Store, slot: Index) -> cython.bint:
 
 @cython.nogil
 def allocate(store: Store, slot: Index, level: Index) -> Index:
-    """Return the first of `LEAF_ROWS << level` rows in a piece that is free."""
+    """Take a free piece of `LEAF_ROWS << level` rows, and return its first row."""
     begin: Index = store.free[level]
     store.slots[slot].rows += LEAF_ROWS << level
     if begin >= 0:
         store.free[level] = store.row_next[begin]
-        return begin
-    begin = store.row_top
-    store.row_top += LEAF_ROWS << level
+    else:
+        begin = store.row_top
+        store.row_top += LEAF_ROWS << level
     return begin
 
 
@@ -59,7 +58,7 @@ def free_rows(store: Store, slot: Index, begin: Index, level: Index) -> cython.v
 
 @cython.nogil
 def level_of(rows: Index) -> Index:
-    """Return the level of the least piece that has room for so many rows."""
+    """Return the level of the smallest piece for a number of rows."""
     level: Index = 0
     while (LEAF_ROWS << level) < rows:
         level += 1
@@ -69,13 +68,13 @@ def level_of(rows: Index) -> Index:
 @cython.inline
 @cython.nogil
 def rows_of_run(program: Program, block: Index, count: Index) -> Index:
-    """Return how many rows a run of so many events has."""
+    """Return the number of rows of a run of `count` events."""
     return count if program.blocks[block].is_rising else 2 * count
 
 
 @cython.nogil
 def begin_of(program: Program, store: Store, slot: Index, block: Index, level: Index) -> Index:
-    """Return the first row of a block's leaf, or of its run of a level."""
+    """Return the first row of a block's run at a level, or of its leaf."""
     rows: Index = program.blocks[block].rows
     if level < 0:
         return store.leaves[slot, rows].begin
@@ -84,7 +83,7 @@ def begin_of(program: Program, store: Store, slot: Index, block: Index, level: I
 
 @cython.nogil
 def count_of(program: Program, store: Store, slot: Index, block: Index, level: Index) -> Index:
-    """Return how many rows a block's leaf has, with those that arrived, or its run of a level."""
+    """Return the number of rows of a block's run at a level, or of its leaf and latest rows."""
     rows: Index = program.blocks[block].rows
     if level < 0:
         return store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
@@ -93,7 +92,7 @@ def count_of(program: Program, store: Store, slot: Index, block: Index, level: I
 
 @cython.nogil
 def make_scaled(program: Program, store: Store, slot: Index) -> cython.void:
-    """Bring all numbers of a slot, which have no powers yet, into their normal form."""
+    """Bring all numbers of a slot, which have had no powers so far, into their normal form."""
     store.slots[slot].scaled = 1
     normalise(store.stored, slot, 0, store.stored.cells.shape[1])
     normalise(store.added, slot, 0, store.added.cells.shape[1])
@@ -111,7 +110,7 @@ def make_scaled(program: Program, store: Store, slot: Index) -> cython.void:
 def new_row(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, block: Index
 ) -> cython.void:
-    """Make an empty row for an event of a block, `store.row`, to be kept by `keep_row`."""
+    """Append an empty row for an event, `store.row`, which counts once `arriving` includes it."""
     rows: Index = program.blocks[block].rows
     if store.leaves[slot, rows].level < 0:
         store.leaves[slot, rows].level = 0
@@ -145,17 +144,33 @@ def new_row(
             store.row_doubles[column, row] = batch.values.doubles[column, event]
             store.row_integers[column, row] = batch.values.integers[column, event]
     store.row_taken[row] = 0
-    store.row_columns[row] = program.blocks[block].width
-    cells: Index = program.blocks[block].sums * program.blocks[block].width
-    clear(store.rows, row, 0, cells, store.slots[slot].scaled)
-    for cell in range(program.blocks[block].extremes * program.blocks[block].width):
-        store.rows.extremes[row, cell] = FOREVER
+    width: Index = program.blocks[block].width
+    store.row_columns[row] = width
+    clear_lanes(program, block, store.rows, row, 0, 0, 0, width, store.slots[slot].scaled)
 
 
+@cython.inline
 @cython.nogil
-def keep_row(store: Store, slot: Index, rows: Index) -> cython.void:
-    """Keep the row that `new_row` made: events may follow it after its timestamp."""
-    store.leaves[slot, rows].arriving += 1
+def clear_lanes(
+    program: Program,
+    block: Index,
+    lanes: Lanes,
+    row: Index,
+    cell: Index,
+    extreme: Index,
+    begin: Index,
+    end: Index,
+    scaled: Index,
+) -> cython.void:
+    """Empty lanes `begin` to before `end` of a block whose first cell and extreme are given."""
+    width: Index = program.blocks[block].width
+    for number in range(program.blocks[block].sums):
+        first: Index = cell + number * width
+        clear(lanes, row, first + begin, first + end, scaled)
+    for number in range(program.blocks[block].extremes):
+        first = extreme + number * width
+        for lane in range(first + begin, first + end):
+            lanes.extremes[row, lane] = FOREVER
 
 
 @cython.nogil
@@ -169,7 +184,7 @@ def copy_row(
 
 @cython.nogil
 def copy_event(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
-    """Copy what a row has of its event: all but sums and extremes."""
+    """Copy the values of a row's event: everything except sums and extremes."""
     if program.blocks[block].is_checked:
         for column in range(store.row_doubles.shape[0]):
             store.row_doubles[column, to] = store.row_doubles[column, row]
@@ -186,13 +201,13 @@ def copy_sums(
     program: Program, store: Store, slot: Index, block: Index, row: Index, to: Index
 ) -> cython.void:
     """Copy the sums and extremes of a row of a block."""
-    cell: Index
+    width: Index = program.blocks[block].width
     columns: Index = store.row_columns[row]
     store.row_columns[to] = columns
     for number in range(program.blocks[block].sums):
-        cell = number * program.blocks[block].width
-        copy(store.rows, to, cell, store.rows, row, cell, columns, store.slots[slot].scaled)
-    for cell in range(program.blocks[block].extremes * program.blocks[block].width):
+        first: Index = number * width
+        copy(store.rows, to, first, store.rows, row, first, columns, store.slots[slot].scaled)
+    for cell in range(program.blocks[block].extremes * width):
         store.rows.extremes[to, cell] = store.rows.extremes[row, cell]
 
 
@@ -209,7 +224,7 @@ def add_row(
     lane: Index,
     lanes: Index,
 ) -> cython.void:
-    """Add so many lanes of a row of a block, from `lane` on, to those of row `at` of others."""
+    """Add `lanes` lanes of a row of a block, from `lane` on, to row `at` of other lanes."""
     width: Index = program.blocks[block].width
     some: Index = min(store.row_columns[row] - lane, lanes)
     for number in range(program.blocks[block].sums):
@@ -244,7 +259,7 @@ def put_row_sums(
 
 @cython.nogil
 def store_rows(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
-    """Remove the rows that the timestamp took, and add those that arrived."""
+    """Remove the rows that the timestamp took, and make those that arrived readable."""
     rows: Index = program.blocks[block].rows
     if program.blocks[block].is_contiguous:
         drop_rows(program, store, slot, block)
@@ -260,7 +275,7 @@ def store_rows(program: Program, store: Store, slot: Index, block: Index) -> cyt
 def remove_rows(
     program: Program, store: Store, slot: Index, block: Index, moment: cython.longlong
 ) -> cython.void:
-    """Remove the leaf's rows from before a moment; with NO_MOMENT, those that were taken."""
+    """Remove the leaf's rows from before a moment, or with NO_MOMENT the rows that were taken."""
     rows: Index = program.blocks[block].rows
     begin: Index = store.leaves[slot, rows].begin
     visible: Index = store.leaves[slot, rows].count
@@ -279,7 +294,7 @@ def remove_rows(
 
 @cython.nogil
 def merge_arriving(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
-    """Add rows that arrived to those of the same anchor, where nothing asks for single events."""
+    """Merge rows of the same anchor, where no condition reads single events."""
     rows: Index = program.blocks[block].rows
     begin: Index = store.leaves[slot, rows].begin
     visible: Index = store.leaves[slot, rows].count
@@ -304,7 +319,7 @@ def place_of_anchor(
 ) -> Index:
     """Return the place of an anchor's row among `count` rows from `begin` on, or `count`.
 
-    near: the place of the last one; rows of all states are in about the same order of anchors.
+    near: the previous result; rows of all states are in about the same order of anchors.
     """
     for step in range(count):
         place: Index = near + step
@@ -317,14 +332,10 @@ def place_of_anchor(
 
 @cython.nogil
 def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
-    """Remove all rows of a block but those that arrived at the latest timestamp."""
+    """Remove all rows of a block except those of the latest timestamp."""
     rows: Index = program.blocks[block].rows
     begin: Index = store.leaves[slot, rows].begin
-    count: Index = store.leaves[slot, rows].count
-    if count > 0:
-        for row in range(store.leaves[slot, rows].arriving):
-            copy_row(program, store, slot, block, begin + count + row, begin + row)
-        store.leaves[slot, rows].count = 0
+    remove_rows(program, store, slot, block, FOREVER)
     if store.leaves[slot, rows].arriving == 0 and store.leaves[slot, rows].level >= 0:
         free_rows(store, slot, begin, store.leaves[slot, rows].level)
         store.leaves[slot, rows].level = -1
@@ -336,7 +347,7 @@ def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cyth
 def free_runs(
     program: Program, store: Store, slot: Index, block: Index, moment: cython.longlong
 ) -> cython.void:
-    """Free the runs of a block all of whose rows are from before a moment."""
+    """Free the runs of a block whose rows are all from before a moment."""
     rows: Index = program.blocks[block].rows
     for level in range(store.leaves[slot, rows].top):
         if store.runs[slot, rows, level].count and store.runs[slot, rows, level].newest < moment:
@@ -348,9 +359,9 @@ def free_runs(
 def forget_rows_before(
     program: Program, store: Store, slot: Index, block: Index, moment: cython.longlong
 ) -> cython.void:
-    """Remove rows from before a moment, the first of the open windows: their lanes are empty.
+    """Remove rows from before the first moment of the open windows, whose lanes are empty.
 
-    Those of runs with later rows stay.
+    Runs with later rows stay whole.
     """
     if moment > NO_MOMENT:
         remove_rows(program, store, slot, block, moment)
@@ -361,11 +372,11 @@ def forget_rows_before(
 def empty_row_lanes(
     program: Program, store: Store, slot: Index, block: Index, lane: Index, end: Index, step: Index
 ) -> cython.void:
-    """Empty each `step`-th lane, from `lane` to before `end`, of all rows of a block.
+    """Empty each `step`-th lane, from `lane` to before `end`, of a block's rows.
 
-    Those that arrived at the latest timestamp are left out.
+    Rows of the latest timestamp are left as they are.
     """
-    width: Index = program.blocks[block].width
+    scaled: Index = store.slots[slot].scaled
     for level in range(-1, store.leaves[slot, program.blocks[block].rows].top):
         begin: Index = begin_of(program, store, slot, block, level)
         count: Index = count_of(program, store, slot, block, level)
@@ -374,11 +385,7 @@ def empty_row_lanes(
         for row in range(begin, begin + count):
             at: Index = lane
             while at < end:
-                for number in range(program.blocks[block].sums):
-                    cell: Index = number * width + at
-                    clear(store.rows, row, cell, cell + 1, store.slots[slot].scaled)
-                for number in range(program.blocks[block].extremes):
-                    store.rows.extremes[row, number * width + at] = FOREVER
+                clear_lanes(program, block, store.rows, row, 0, 0, at, at + 1, scaled)
                 at += step
 
 
@@ -386,36 +393,8 @@ def empty_row_lanes(
 def empty_lane(
     program: Program, store: Store, slot: Index, block: Index, lane: Index
 ) -> cython.void:
-    """Empty a lane of a block, the rows of its events left out."""
-    width: Index = program.blocks[block].width
-    for number in range(program.blocks[block].sums):
-        cell: Index = program.blocks[block].cell + number * width + lane
-        clear(store.stored, slot, cell, cell + 1, store.slots[slot].scaled)
-    for number in range(program.blocks[block].extremes):
-        store.stored.extremes[slot, program.blocks[block].extreme + number * width + lane] = FOREVER
-
-
-@cython.nogil
-def add_up_rows(
-    program: Program, store: Store, slot: Index, block: Index, lane: Index, step: Index
-) -> cython.void:
-    """Let each `step`-th of a block's lanes, from `lane` on, be the sum of its rows.
-
-    Rows from before `low` are left out: a negative match began after them.
-    """
-    width: Index = program.blocks[block].width
-    begin: Index = begin_of(program, store, slot, block, -1)
-    while lane < width:
-        empty_lane(program, store, slot, block, lane)
-        for row in range(begin, begin + store.leaves[slot, program.blocks[block].rows].count):
-            if store.row_moments[row] < store.low:
-                continue
-            for number in range(program.blocks[block].sums):
-                at: Index = number * width + lane
-                cell: Index = program.blocks[block].cell + at
-                add(store.stored, slot, cell, store.rows, row, at, 1, store.slots[slot].scaled)
-            for number in range(program.blocks[block].extremes):
-                at = number * width + lane
-                cell = program.blocks[block].extreme + at
-                take_least(store.stored, slot, cell, store.rows, row, at, 1)
-        lane += step
+    """Empty a lane of a block, but not of its rows."""
+    cell: Index = program.blocks[block].cell
+    extreme: Index = program.blocks[block].extreme
+    scaled: Index = store.slots[slot].scaled
+    clear_lanes(program, block, store.stored, slot, cell, extreme, lane, lane + 1, scaled)

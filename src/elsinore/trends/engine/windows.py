@@ -15,11 +15,12 @@ from __future__ import annotations
 import cython
 
 from elsinore.trends.engine.constants import FOREVER, Index, Number
-from elsinore.trends.engine.numbers import pairs, plus
-from elsinore.trends.engine.reads import set_limits
+from elsinore.trends.engine.numbers import add, pairs, plus, take_least
+from elsinore.trends.engine.ranges import set_limits
 from elsinore.trends.engine.rows import (
-    add_up_rows,
+    begin_of,
     drop_rows,
+    empty_lane,
     empty_row_lanes,
     forget_rows_before,
 )
@@ -116,6 +117,32 @@ def close_rows(
             empty_row_lanes(program, store, slot, block, lane, width, overlap)
         opened: Index = program.kinds[kind].opened + lane_of(end, overlap)
         forget_rows_before(program, store, slot, block, store.opened[slot, opened])
+
+
+@cython.nogil
+def add_up_rows(
+    program: Program, store: Store, slot: Index, block: Index, lane: Index, step: Index
+) -> cython.void:
+    """Set each `step`-th of a block's lanes, from `lane` on, to the sum of its rows.
+
+    Rows from before `low` do not count: a negative match began after them.
+    """
+    width: Index = program.blocks[block].width
+    begin: Index = begin_of(program, store, slot, block, -1)
+    while lane < width:
+        empty_lane(program, store, slot, block, lane)
+        for row in range(begin, begin + store.leaves[slot, program.blocks[block].rows].count):
+            if store.row_moments[row] < store.low:
+                continue
+            for number in range(program.blocks[block].sums):
+                at: Index = number * width + lane
+                cell: Index = program.blocks[block].cell + at
+                add(store.stored, slot, cell, store.rows, row, at, 1, store.slots[slot].scaled)
+            for number in range(program.blocks[block].extremes):
+                at = number * width + lane
+                cell = program.blocks[block].extreme + at
+                take_least(store.stored, slot, cell, store.rows, row, at, 1)
+        lane += step
 
 
 @cython.nogil

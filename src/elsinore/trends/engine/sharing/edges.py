@@ -1,18 +1,19 @@
 # cython: infer_types=True
-"""Shared graphlets whose events are compared with those before them (HAMLET, Definitions 8 and 9).
+"""Shared graphlets whose events are compared with earlier events (HAMLET, Definitions 8 and 9).
 
-In the row of such an event, lanes are snapshots in place of queries: it has the coefficient of each
-in the event's trend count, and for each addend its weight in the sums, as in Table 5: 4x + z. A
-*reader* is one way to compare events; it keeps them in a block of its own, in its own order, and
-gathers the coefficients of those that an event may follow.
+In the row of such an event, lanes are snapshots instead of queries: a lane has the coefficient of
+the snapshot in the event's trend count, and for each addend its weight in the sums, as in Table 5:
+4x + z. A *reader* is one way to compare events. It keeps them in a block of its own, in its own
+order, and gathers the coefficients of the events that an event may follow.
 
-- Where a burst begins, what goes on to its events from elsewhere is a snapshot.
+- At the beginning of a burst, the sums that reach its events from other states are a snapshot.
 - If all readers gather the same and all queries take the event, one row of coefficients is its
-  trend count for all queries, in all their windows.
-- Else the event is a snapshot of its own, whose value is added up for each query.
+  trend count for all queries in all their windows.
+- Otherwise the event is a snapshot of its own, whose value is computed for each query.
 
-Where a burst ends, the snapshots' values are put in (`elsinore.trends.engine.sharing.columns`). The
-rows stay, and so do the snapshots that they are made of, until their windows are closed.
+At the end of a burst, the values of snapshots are put in
+(`elsinore.trends.engine.sharing.columns`). The rows and their snapshots stay until their windows
+are closed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from math import fabs
 import cython
 
 from elsinore.trends.engine.constants import Index
-from elsinore.trends.engine.reads import clear_gathered, read_rows
+from elsinore.trends.engine.numbers import clear
+from elsinore.trends.engine.ranges import clear_gathered, read_rows
 from elsinore.trends.engine.recurrence import addend_of, gather
-from elsinore.trends.engine.rows import keep_row, new_row
+from elsinore.trends.engine.rows import new_row
 from elsinore.trends.engine.sharing.columns import add_up, column_of
 from elsinore.trends.engine.store import Store, touch
 from elsinore.trends.engine.tables import Batch, Program
@@ -36,9 +38,9 @@ GREAT = cython.declare(cython.double, 2.0**480)  # products, and sums of 2**32 s
 def take_compared(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.bint:
-    """Let an event join the shared graphlet of its section's set.
+    """Add an event to the shared graphlet of its section's set.
 
-    Return whether numbers stay small enough to go on sharing; an event is always taken.
+    Return whether numbers are small enough to continue sharing; the event is added in any case.
     """
     number: Index = program.sections[section].number
     is_small: cython.bint = True
@@ -57,45 +59,60 @@ def take_compared(
 
 @cython.nogil
 def open_snapshot(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
-    """Take what goes on to events from elsewhere as a snapshot, unless the last one is the same.
+    """Take the sums that reach a burst from other states as a snapshot, if they have changed.
 
-    Of states whose events are not compared, their own trends go on, too. Return whether all values
-    are small.
+    For states whose events are not compared, their own trends belong to these sums. Return whether
+    all values are small.
     """
     column: Index = store.graphlets[slot, number].columns
     opening: Index = store.graphlets[slot, number].opening
-    before: Index = column_of(program, number, max(opening, 0))
     base: Index = column_of(program, number, column)
+    size: cython.double = 0.0
     differs: cython.bint = opening < 0
-    is_any: cython.bint = False
-    is_small: cython.bint = True
-    cell: Index = 0
     for span in range(program.sets[number].spans, program.sets[number].spans_end):
         at: Index = program.spans[span].step
+        lanes: Index = program.steps[at].lanes
+        cell: Index = base + program.spans[span].cell
         for place in range(program.steps[at].reads, program.steps[at].reads_end):
             clear_gathered(program, store, place, place - program.steps[at].reads)
         for place in range(program.steps[at].sums, program.steps[at].sums_end):
-            gather(program, store, slot, place, 0, program.steps[at].lanes, 1)
-            for lane in range(program.steps[at].lanes):
-                value: cython.double = store.work.cells[1, lane]
-                store.snapshots[slot, base + cell] = value
-                differs |= value != store.snapshots[slot, before + cell]
-                is_any |= value != 0.0
-                is_small &= fabs(value) < GREAT
-                cell += 1
+            gather(program, store, slot, place, 0, lanes, 1)
+            size = max(size, put_values(store, slot, cell, cell, lanes, 0.0))
+            cell += lanes
+    before: Index = column_of(program, number, max(opening, 0))
+    for cell in range(program.sets[number].cells - 1):
+        differs |= store.snapshots[slot, base + cell] != store.snapshots[slot, before + cell]
     store.graphlets[slot, number].opened = store.slots[slot].moment
-    if not is_any:
+    if size == 0.0:
         store.graphlets[slot, number].opening = -1
     elif differs:
         store.graphlets[slot, number].opening = cython.cast(cython.int, column)
         store.counts[number].graphlet_snapshots += 1
         add_column(program, store, slot, number)
-    return is_small
+    return size < GREAT
+
+
+@cython.nogil
+def put_values(
+    store: Store, slot: Index, counts: Index, to: Index, lanes: Index, value: cython.double
+) -> cython.double:
+    """Put row 1 of `work`, plus a value times trend counts, into a snapshot.
+
+    counts, to: the first cells of the counts and of the result. Return the greatest magnitude.
+    """
+    size: cython.double = 0.0
+    for lane in range(lanes):
+        total: cython.double = store.work.cells[1, lane]
+        if value != 0.0:
+            total += value * store.snapshots[slot, counts + lane]
+        store.snapshots[slot, to + lane] = total
+        size = max(size, fabs(total))
+    return size
 
 
 @cython.nogil
 def add_column(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Have one more snapshot, whose values are there; the last of them is its moment."""
+    """Count one more snapshot, whose values are in place, and set its last value: its moment."""
     column: Index = store.graphlets[slot, number].columns + 1
     cell: Index = column_of(program, number, column) - 1
     store.snapshots[slot, cell] = cython.cast(cython.double, store.slots[slot].moment)
@@ -110,9 +127,9 @@ def add_column(program: Program, store: Store, slot: Index, number: Index) -> cy
 def read_columns(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.void:
-    """Let each reader gather the coefficients and weights of what an event follows.
+    """Gather, for each reader, the coefficients and weights of the events that an event follows.
 
-    The last reader may be that of events which are not compared: they follow all of the graphlet.
+    The last reader may be that of events that are not compared: they follow the whole graphlet.
     """
     first: Index = program.sets[number].readers
     block: Index = program.readers[first].block
@@ -134,7 +151,7 @@ def read_columns(
 def readers_agree(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether all readers gathered the same.
 
-    In states whose events are not compared, snapshots from before the graphlet are 0.
+    For states whose events are not compared, snapshots from before the graphlet are 0.
     """
     first: Index = program.sets[number].readers
     block: Index = program.readers[first].block
@@ -175,63 +192,44 @@ def add_snapshot(
 ) -> cython.bint:
     """Make an event a snapshot, unless no trend ends with it; return whether all values are small.
 
-    Those who do not take it have the value 0.
+    For queries that do not take the event its value is 0.
     """
     number: Index = program.sections[section].number
     columns: Index = store.graphlets[slot, number].columns
     base: Index = column_of(program, number, columns)
-    is_any: cython.bint = False
-    is_small: cython.bint = True
+    size: cython.double = 0.0
     for lane in range(program.sets[number].cells):
         store.snapshots[slot, base + lane] = 0.0
     for span in range(program.sets[number].spans, program.sets[number].spans_end):
         at: Index = program.spans[span].step
         members: Index = program.spans[span].members
+        form: cython.double[::1] = store.gathered.cells[program.spans[span].reader]
         for takers in range(program.sections[section].takers, program.sections[section].takers_end):
-            begin: Index = max(program.takers[takers].begin, members) - members
-            end: Index = program.takers[takers].end
-            end = min(end, program.spans[span].members_end) - members
-            begin *= program.spans[span].overlap
-            lanes: Index = end * program.spans[span].overlap - begin
+            first: Index = max(program.takers[takers].begin, members)
+            last: Index = min(program.takers[takers].end, program.spans[span].members_end)
+            begin: Index = (first - members) * program.spans[span].overlap
+            lanes: Index = (last - first) * program.spans[span].overlap
+            counts: Index = base + program.spans[span].cell + begin
+            cell: Index = counts
             for place in range(program.steps[at].sums, program.steps[at].sums_end):
                 value: cython.double = addend_of(batch, event, program.sums[place].addend)
-                reader: Index = program.spans[span].reader
-                cell: Index = base + program.spans[span].cell + begin
-                to: Index = place - program.steps[at].sums
-                to = cell + to * program.steps[at].lanes
-                add_up(
-                    program,
-                    store,
-                    slot,
-                    span,
-                    place,
-                    store.gathered.cells[reader],
-                    begin,
-                    lanes,
-                    columns,
-                )
-                for lane in range(lanes):
-                    total: cython.double = store.work.cells[1, lane]
-                    if value != 0.0:
-                        total += value * store.snapshots[slot, cell + lane]
-                    store.snapshots[slot, to + lane] = total
-                    is_any |= total != 0.0
-                    is_small &= fabs(total) < GREAT
+                add_up(program, store, slot, span, place, form, begin, lanes, columns)
+                size = max(size, put_values(store, slot, counts, cell, lanes, value))
+                cell += program.steps[at].lanes
     block: Index = program.readers[program.sets[number].readers].block
-    for lane in range(program.blocks[block].sums * program.blocks[block].width):
-        store.gathered.cells[0, lane] = 0.0
-    if is_any:
+    clear(store.gathered, 0, 0, program.blocks[block].sums * program.blocks[block].width, False)
+    if size > 0.0:
         store.gathered.cells[0, columns] = 1.0
         store.counts[number].event_snapshots += 1
         add_column(program, store, slot, number)
-    return is_small
+    return size < GREAT
 
 
 @cython.nogil
 def store_columns(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.void:
-    """Keep an event's coefficients and weights in the rows of each reader, if there are any."""
+    """Store an event's coefficients and weights in a row of each reader, unless all are 0."""
     columns: Index = store.graphlets[slot, number].columns
     is_any: cython.bint = False
     for cell in range(columns):
@@ -244,7 +242,7 @@ def store_columns(
         block: Index = program.readers[at].block
         new_row(program, store, batch, event, slot, block)
         store.row_columns[store.row] = store.graphlets[slot, number].columns
-        keep_row(store, slot, program.blocks[block].rows)
+        store.leaves[slot, program.blocks[block].rows].arriving += 1
         is_first: cython.bint = at == program.sets[number].readers
         touch(store, slot, block, 0, columns if is_first else 1)
         for row in range(program.blocks[block].sums):

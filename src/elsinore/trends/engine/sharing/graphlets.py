@@ -1,10 +1,10 @@
 # cython: infer_types=True
 """Shared graphlets: the events of a burst, processed once for all queries (HAMLET, Section 3.3).
 
-Each event's trend count is a multiple of the graphlet's snapshot x, and its other sums are
+The trend count of each event is a multiple of the graphlet's snapshot x, and its other sums are
 multiples of those of x and of x itself. For each cohort of queries, which take the same events,
-`growths` is what x and all events' counts add up to, as a multiple of x, and `weights` what the
-events' addends do: with n simultaneous events whose addends are v_1, ..., v_n
+`growths` is the sum of x and all events' counts, as a multiple of x, and `weights` the sum of the
+events' addends: with n simultaneous events whose addends are v_1, ..., v_n
 
     growth' = growth * (1 + n)          weight' = weight * (1 + n) + (v_1 + ...) * growth
 
@@ -12,8 +12,8 @@ If the events do not follow one another, each adds x: growth' = growth + n, weig
 ...
 
 An event that some queries take and others do not is a snapshot of its own (Definition 9): its count
-is another multiple of x for each cohort. So creating one costs nothing, and an event costs
-O(cohorts that take it), side by side, whatever the number of queries and open windows.
+is a different multiple of x for each cohort. So creating one costs nothing, and an event costs
+O(cohorts that take it), whatever the number of queries and open windows.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ LONGEST = cython.declare(Index, 64)  # events in a row, which double a growth ea
 
 @cython.nogil
 def begin_graphlet(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Merge: let the chosen cohorts of a set share a graphlet (HAMLET, Section 4.2).
+    """Merge: begin a graphlet that the chosen cohorts of a set share (HAMLET, Section 4.2).
 
-    Its snapshot's values are the lanes as they are, so this costs O(cohorts).
+    The current lanes are the values of its snapshot, so this costs O(cohorts).
     """
     alone: cython.int = 0
     for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
@@ -64,7 +64,7 @@ def begin_graphlet(program: Program, store: Store, slot: Index, number: Index) -
 
 @cython.nogil
 def end_graphlet(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """End a graphlet; each lane gets its own values again now, or when an event reads them."""
+    """End a graphlet; its values are put into lanes now, or when an event reads them."""
     if not store.graphlets[slot, number].sharing:
         return
     settle(program, store, slot, number)
@@ -78,7 +78,7 @@ def end_graphlet(program: Program, store: Store, slot: Index, number: Index) -> 
 def take(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
-    """Let an event join the shared graphlet of its section's set."""
+    """Add an event to the shared graphlet of its section's set."""
     number: Index = program.sections[section].number
     store.slots[slot].pending = 1
     if store.ordered:  # no other event has its timestamp
@@ -105,10 +105,10 @@ def note_snapshots(store: Store, slot: Index, number: Index, events: Index) -> c
 def take_row(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
 ) -> Index:
-    """Let the events after one that joined a graphlet join it, too; return the last one.
+    """Add the events that follow an event of a graphlet to it, too; return the last one.
 
-    These are of the same key and class, one after another at times of their own in the same
-    windows, and do nothing else. This is three times as fast as event by event.
+    They have the same key, class and windows, and different times, and act on nothing else. This is
+    three times as fast as event by event.
     """
     section: Index = program.classes[known].sections
     if program.classes[known].sections_end != section + 1:
@@ -164,7 +164,7 @@ def fold_row(
     """Add events `begin` to before `end`, each of a timestamp of its own, to a form.
 
     If they follow one another, each doubles growths and weights, so that the addends of n events
-    are added 2**(n - 1) times. Return whether a sum is too great for more events.
+    count 2**(n - 1) times. Return whether a sum is too great for more events.
     """
     number: Index = program.sections[section].number
     growths: Index = growths_of(program, number)
@@ -213,10 +213,9 @@ def fold_row(
 
 @cython.nogil
 def store_graphlets(program: Program, store: Store, slot: Index) -> cython.void:
-    """Store what the events of a slot's latest timestamp did in its shared graphlets.
+    """Fold the events of a slot's latest timestamp into its shared graphlets.
 
-    If an event of that timestamp changed what the graphlet's snapshot is made of, the values are
-    put in.
+    If an event of that timestamp changed the lanes of a graphlet's snapshot, values are put in.
     """
     store.slots[slot].pending = 0
     for number in range(program.sets.shape[0]):
@@ -232,14 +231,14 @@ def store_graphlets(program: Program, store: Store, slot: Index) -> cython.void:
 
 @cython.nogil
 def settle(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Let the events of a graphlet so far be kept as a form, or be put in."""
+    """Keep the events of a graphlet so far as a form, or put their values in."""
     if not keep_form(program, store, slot, number):
         put_all_in(program, store, slot, number)
 
 
 @cython.nogil
 def put_all_in(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Bring all lanes of a set up to date by what earlier bursts and its graphlet did."""
+    """Bring all lanes of a set up to date by earlier bursts and its graphlet."""
     catch_up(program, store, slot, number)
     form: Index = store.graphlets[slot, number].forms
     put_in(program, store, slot, number, form, store.stored)
@@ -247,7 +246,7 @@ def put_all_in(program: Program, store: Store, slot: Index, number: Index) -> cy
 
 @cython.nogil
 def fold(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
-    """Store the latest timestamp's events for each cohort; return if one's sums are too great."""
+    """Fold the latest timestamp's events into the form; return whether a sum is too great."""
     begin: Index = program.sets[number].cohorts
     end: Index = program.sets[number].cohorts_end
     form: Index = store.graphlets[slot, number].forms

@@ -1,28 +1,29 @@
 # cython: infer_types=True
-"""The values of snapshots for each query, put in where a shared graphlet ends (HAMLET, 3.3).
+"""The values of snapshots for each query, put in when a shared graphlet ends (HAMLET, 3.3).
 
-A graphlet's snapshot x has for each lane, that is a query in an open window, the value of what the
-holder and its other predecessors add up to before the graphlet: of the numbers of trends, and of
-each sum. So nothing is stored for it: these lanes do not change while the graphlet is shared. Its
-events' trend counts are the same multiples of x for all queries of a cohort; x and they add up to
-`growth` times x (`elsinore.trends.engine.sharing.graphlets`). So each lane is brought up to date by
+The snapshot x of a graphlet has a value for each lane, that is for each query in an open window:
+the sum of the trend counts of the holder and its other predecessors before the graphlet, and of
+each further sum. These lanes do not change while the graphlet is shared, so that nothing is stored
+for x. The trend counts of its events are the same multiples of x for all queries of a cohort; x and
+these counts add up to `growth` times x (`elsinore.trends.engine.sharing.graphlets`). So a lane is
+brought up to date by
 
     trends += (growth - 1) * x          sum += (growth - 1) * x_sum + weight * x
 
 and MIN and MAX take the least of the events' ranks where x is not 0.
 
 The growths, weights and least ranks of a burst are a *form*. If all queries of a set shared the
-burst, its form is kept, and put in when an event reads or changes a lane: only then, and only
-there. So an event of one query does not cost what others have to do with the burst before it. Two
-forms one after the other are one form:
+burst, its form is kept, and put into a lane only when an event reads or changes that lane. So an
+event of one query does not pay for the lanes of other queries. Two consecutive forms are one form:
 
     growth = growth_1 * growth_2          weight = weight_1 * growth_2 + weight_2 * growth_1
 
-or, if a burst's events do not follow one another, growth_1 + growth_2 - 1 and weight_1 + weight_2.
+or, if the events of a burst do not follow one another, growth_1 + growth_2 - 1 and
+weight_1 + weight_2.
 
-A *unit* is a holder with its twins, which are brought up to date together; of a slot's forms, it
-has the first `marks[slot, unit]`. How many forms are kept at most grows with the square root of the
-number of cells: composing them costs what they are, putting them in everywhere what the cells are.
+A *unit* is a holder with its twins, which are brought up to date together; the first
+`marks[slot, unit]` of a slot's forms have been put into it. At most about the square root
+of the number of cells are kept: composing costs the number of forms, putting in that of cells.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def arriving_form(store: Store) -> Index:
 def begin_form(
     program: Program, store: Store, slot: Index, number: Index, form: Index
 ) -> cython.void:
-    """Let a form of a set be of no events."""
+    """Reset a form of a set to that of no events."""
     cohorts: Index = program.sets[number].cohorts_end - program.sets[number].cohorts
     first: Index = program.sets[number].form
     for place in range(first, form_end(program, number)):
@@ -105,19 +106,17 @@ def begin_form(
 def put_in(
     program: Program, store: Store, slot: Index, number: Index, form: Index, to: Lanes
 ) -> cython.void:
-    """Bring all lanes of a sharing set up to date by a form of its graphlet, which then has none.
+    """Bring all lanes of a sharing set up to date by a form of its graphlet, and reset the form.
 
     to: `stored`, or `added` for the events of the latest timestamp. O(lanes).
     """
     composed: Index = store.composed.shape[0] - 1
     growths: Index = growths_of(program, number)
     is_any: cython.bint = False
-    for place in range(program.sets[number].form, form_end(program, number)):
-        store.composed[composed, place] = store.forms[slot, form, place]
-    for place in range(program.sets[number].leasts, least_end(program, number)):
-        store.composed_leasts[composed, place] = store.form_leasts[slot, form, place]
-    for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
-        store.composed_powers[composed, cohort] = 0.0
+    begin: Index = program.sets[number].cohorts
+    end: Index = program.sets[number].cohorts_end
+    load_form(program, store, slot, number, form, composed, begin, end)
+    for cohort in range(begin, end):
         if not store.shares[slot, cohort]:
             store.composed[composed, growths + cohort] = 1.0
             for place in range(program.sets[number].addends, program.sets[number].addends_end):
@@ -126,10 +125,33 @@ def put_in(
     begin_form(program, store, slot, number, form)
     if is_any:
         for place in range(program.sets[number].spans, program.sets[number].spans_end):
-            begin: Index = program.spans[place].members
-            nodes: Index = program.spans[place].members_end - begin
-            put_form_in(program, store, slot, place, begin, nodes, composed, to)
+            first: Index = program.spans[place].members
+            nodes: Index = program.spans[place].members_end - first
+            put_form_in(program, store, slot, place, first, nodes, composed, to)
     store.counts[number].put_in += program.sets[number].units_end - program.sets[number].units
+
+
+@cython.nogil
+def load_form(
+    program: Program,
+    store: Store,
+    slot: Index,
+    number: Index,
+    form: Index,
+    to: Index,
+    begin: Index,
+    end: Index,
+) -> cython.void:
+    """Copy a slot's form to row `to` of `composed`, for cohorts `begin` to before `end`."""
+    at: Index
+    for cohort in range(begin, end):
+        store.composed_powers[to, cohort] = 0.0
+        for place in range(program.sets[number].addends - 1, program.sets[number].addends_end):
+            at = weights_of(program, number, place) + cohort  # growths are before weights
+            store.composed[to, at] = store.forms[slot, form, at]
+        for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
+            at = leasts_of(program, number, place) + cohort
+            store.composed_leasts[to, at] = store.form_leasts[slot, form, at]
 
 
 @cython.nogil
@@ -170,13 +192,8 @@ def put_form_in(
     for place in range(program.steps[at].extremes, program.steps[at].extremes_end):
         take_least_of_all(program, store, slot, place, span, member, nodes, form, to)
     if to is store.added:
-        touch(
-            store,
-            slot,
-            program.steps[at].block,
-            program.steps[at].lane + begin,
-            program.steps[at].lane + begin + lanes,
-        )
+        lane: Index = program.steps[at].lane + begin
+        touch(store, slot, program.steps[at].block, lane, lane + lanes)
 
 
 @cython.nogil
@@ -190,7 +207,7 @@ def spread(
     first: Index,
     row: Index,
 ) -> cython.bint:
-    """Let a row of `factors` have what lanes are multiplied by: 0 growths - 1, 1 weights.
+    """Fill row 0 of `factors` with growths - 1 of a composed form, or row 1 with weights.
 
     first: their place in the form, less the set's first cohort. Return whether one has a power.
     """
@@ -214,7 +231,7 @@ def spread(
 def add_plain_multiples(
     store: Store, to: Lanes, slot: Index, target: Index, row: Index, lanes: Index, weighted: Index
 ) -> cython.bint:
-    """Add factors times a row of `work`, and weights times row 0; return if one is too great."""
+    """Add `factors` times a row of `work`, and weights times row 0; return if a sum is great."""
     passed: cython.bint = False
     if weighted:
         for lane in range(lanes):
@@ -243,7 +260,7 @@ def take_least_of_all(
     form: Index,
     to: Lanes,
 ) -> cython.void:
-    """Take the least of the events' ranks and of an extreme's sources, where trends end."""
+    """Take the least of the events' ranks and of an extreme's sources, in lanes with trends."""
     number: Index = program.spans[span].number
     overlap: Index = program.spans[span].overlap
     begin: Index = (member - program.spans[span].members) * overlap
@@ -262,9 +279,9 @@ def take_least_of_all(
 
 @cython.nogil
 def keep_form(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
-    """Keep what a graphlet of all cohorts did as a form, if there is room; return if there was.
+    """Keep the form of a graphlet of all cohorts if there is room; return whether it is kept.
 
-    Weights have to be far from a double's range.
+    Its weights have to be far from a double's range.
     """
     form: Index = store.graphlets[slot, number].forms
     if (
@@ -290,7 +307,7 @@ def keep_form(program: Program, store: Store, slot: Index, number: Index) -> cyt
 
 @cython.nogil
 def catch_up(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Bring all lanes of a set up to date by the forms that are kept, and keep none any more."""
+    """Bring all lanes of a set up to date by the kept forms, and discard these."""
     forms: Index = store.graphlets[slot, number].forms
     if forms == 0:
         return
@@ -320,7 +337,7 @@ def catch_up(program: Program, store: Store, slot: Index, number: Index) -> cyth
 
 @cython.nogil
 def catch_up_units(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
-    """Bring the units that an event reads or changes up to date; `at`: in `Program.breaks`."""
+    """Bring the units up to date that an event reads or changes; `at`: in `Program.breaks`."""
     number: Index = program.breaks[at].number
     forms: Index = store.graphlets[slot, number].forms
     if forms == 0:
@@ -348,21 +365,14 @@ def catch_up_units(program: Program, store: Store, slot: Index, at: Index) -> cy
 def compose(
     program: Program, store: Store, slot: Index, number: Index, begin: Index, end: Index
 ) -> cython.void:
-    """Compose the forms from each one to the last, for cohorts `begin` to before `end`.
+    """Compose each form with all later ones, for cohorts `begin` to before `end`.
 
-    A composed form has a power of 2**512, which its growth and its weights have in common.
+    The growth and the weights of a composed form have a common power of 2**512.
     """
     form: Index = store.graphlets[slot, number].forms - 1
     growths: Index = growths_of(program, number)
     at: Index
-    for cohort in range(begin, end):
-        store.composed_powers[form, cohort] = 0.0
-        for place in range(program.sets[number].addends - 1, program.sets[number].addends_end):
-            at = weights_of(program, number, place) + cohort
-            store.composed[form, at] = store.forms[slot, form, at]
-        for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
-            at = leasts_of(program, number, place) + cohort
-            store.composed_leasts[form, at] = store.form_leasts[slot, form, at]
+    load_form(program, store, slot, number, form, form, begin, end)
     while form > 0:
         form -= 1
         for cohort in range(begin, end):
