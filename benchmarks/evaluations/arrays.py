@@ -21,7 +21,7 @@ class Values(NamedTuple):
 class Registers(NamedTuple):
     """The registers [row, register]: rows of events (below 0: none), and numbers."""
 
-    held: Ints
+    bound_rows: Ints
     numbers: Doubles
 
 

@@ -35,7 +35,7 @@ def value_of(
     `current` and `previous` are rows of events; `before` and `final` rows of the registers.
     """
     stack, wholes = rules.stack, rules.whole_stack
-    held, numbers = registers.held, registers.numbers
+    bound_rows, numbers = registers.bound_rows, registers.numbers
     top = -1  # of the stack of doubles
     whole = -1  # of the stack of integers
     for line in range(at + 1, at + 1 + tables[at], 4):
@@ -44,11 +44,11 @@ def value_of(
             top += 1
             stack[top] = rules.constants[a]
         elif op == 1:
-            row = row_of(a, b, current, previous, before, final, held)
+            row = row_of(a, b, current, previous, before, final, bound_rows)
             top += 1
             stack[top] = values.doubles[c, row] if row >= 0 else np.nan
         elif op == 2:
-            row = row_of(a, b, current, previous, before, final, held)
+            row = row_of(a, b, current, previous, before, final, bound_rows)
             whole += 1
             wholes[whole] = values.integers[c, row] if row >= 0 else _NULL
         elif op == 3:
@@ -58,7 +58,7 @@ def value_of(
             top += 1
             stack[top] = numbers[before, b] if a == 2 else numbers[final, b]
         elif op <= 7:
-            is_bound = held[final if op == 7 else before, a] >= 0
+            is_bound = bound_rows[final if op == 7 else before, a] >= 0
             if is_bound == (op == 6):
                 return 1.0
         elif op <= 12:
@@ -103,7 +103,13 @@ def value_of(
 
 @kernel(inline=True, borrows=True)
 def row_of(
-    moment: int, register: int, current: int, previous: int, before: int, final: int, held: Ints
+    moment: int,
+    register: int,
+    current: int,
+    previous: int,
+    before: int,
+    final: int,
+    bound_rows: Ints,
 ) -> int:
     """Return the row of the event that an operand is read from; below 0: of none.
 
@@ -113,7 +119,7 @@ def row_of(
         return current
     if moment == 1:
         return previous
-    return held[before if moment == 2 else final, register]
+    return bound_rows[before if moment == 2 else final, register]
 
 
 @kernel(borrows=True)

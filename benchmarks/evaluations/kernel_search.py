@@ -102,7 +102,7 @@ class Room:
         states = int(header[Header.STATES])
         self.events = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
         self.path = np.zeros((STEPS, se.PATH_COLUMNS), dtype=np.int64)
-        self.held = np.zeros((STEPS + 2, events), dtype=np.int64)
+        self.bound_rows = np.zeros((STEPS + 2, events), dtype=np.int64)
         self.numbers = np.zeros((STEPS + 2, numbers), dtype=np.float64)
         self._before: list[Doubles] = []
         self.stack = np.zeros(STACK + 2 * states, dtype=np.float64)
@@ -113,7 +113,7 @@ class Room:
     @property
     def registers(self) -> Registers:
         """The registers of the match under way."""
-        return Registers(self.held, self.numbers)
+        return Registers(self.bound_rows, self.numbers)
 
     @property
     def given(self) -> Given:
@@ -131,7 +131,7 @@ class Room:
         self._before.append(self.numbers)
         rows = len(self.path)
         self.path = np.concatenate([self.path, np.zeros_like(self.path)])
-        self.held = np.concatenate([self.held, np.zeros_like(self.held[:rows])])
+        self.bound_rows = np.concatenate([self.bound_rows, np.zeros_like(self.bound_rows[:rows])])
         self.numbers = np.concatenate([self.numbers, np.zeros_like(self.numbers[:rows])])
 
     def widen(self) -> None:

@@ -30,7 +30,7 @@ def begin_registers(tables: Ints, registers: Registers) -> None:
     None is of an aggregate that the user defines.
     """
     for register in range(tables[EVENTS]):
-        registers.held[0, register] = -1
+        registers.bound_rows[0, register] = -1
     for register in range(tables[NUMBERS]):
         registers.numbers[0, register] = 0.0
     listed = tables[SUM_AT]
@@ -50,8 +50,8 @@ def clear_registers(tables: Ints, rules: Rules, registers: Registers) -> None:
 @kernel(borrows=True)
 def copy_registers(source: int, target: int, registers: Registers) -> None:
     """Copy a row of the registers."""
-    for register in range(registers.held.shape[1]):
-        registers.held[target, register] = registers.held[source, register]
+    for register in range(registers.bound_rows.shape[1]):
+        registers.bound_rows[target, register] = registers.bound_rows[source, register]
     for register in range(registers.numbers.shape[1]):
         registers.numbers[target, register] = registers.numbers[source, register]
 
@@ -62,7 +62,7 @@ def select(
 ) -> None:
     """Set row `step` of the registers: those of the row before, and the event `row` in `state`."""
     for register in range(tables[EVENTS]):
-        registers.held[step, register] = registers.held[step - 1, register]
+        registers.bound_rows[step, register] = registers.bound_rows[step - 1, register]
     for register in range(tables[NUMBERS]):
         registers.numbers[step, register] = registers.numbers[step - 1, register]
     listed = tables[tables[UPDATE_AT] + state]
@@ -88,8 +88,8 @@ def take_in(
 ) -> None:
     """Take the event `row` into one register, in row `step`; `kind` is a `RegisterKind`."""
     if kind <= 3:
-        registers.held[step, register] = event_after(
-            kind, column, is_whole, row, registers.held[step, register], values
+        registers.bound_rows[step, register] = event_after(
+            kind, column, is_whole, row, registers.bound_rows[step, register], values
         )
     else:
         registers.numbers[step, register] = number_after(
@@ -215,7 +215,7 @@ def _write_registers(
     """Write down what the registers hold in row `step`."""
     number = progress[FOUND]
     for register in range(tables[EVENTS]):
-        given.found[BOUND + register, number] = registers.held[step, register]
+        given.found[BOUND + register, number] = registers.bound_rows[step, register]
     for register in range(tables[NUMBERS]):
         given.counted[register, number] = registers.numbers[step, register]
 

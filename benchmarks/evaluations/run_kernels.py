@@ -10,7 +10,7 @@ comes that may end a match while no buffer on some way to it is empty (ZStream, 
 of assembly begins there, and what is older than the window allows is dropped before it).
 
 What kernels are passed is told in `benchmarks.evaluations.checks`. Registers of run n are the row
-ROOM + n of `held` and `numbers`, those before are for the match that is being constructed.
+ROOM + n of `bound_rows` and `numbers`, those before are for the match that is being constructed.
 `whole_stack` has more room: the number of entries, the entry of the event under way by state, the
 time of the latest event by state.
 """

@@ -65,7 +65,7 @@ class RunSearch(MarkedSearch):
             ru.scan_runs(
                 self.tables.integers, rules, values_of(operands), columns,
                 room.events, progress, ru.Runs(runs.runs, runs.buffer), room.path,
-                Registers(runs.held, runs.numbers), room.given,
+                Registers(runs.bound_rows, runs.numbers), room.given,
             )  # fmt: skip
             is_too_long = end_work(self.work, progress)
             status, found = self._taken(progress)
@@ -116,7 +116,7 @@ class _Runs:
         self.rows = RUNS + 2
         self.runs = np.zeros((RUNS, RUN_COLUMNS), dtype=np.int64)
         self.buffer = np.zeros((4 * RUNS, BUFFER_COLUMNS), dtype=np.int64)
-        self.held = np.zeros((self.rows + RUNS, int(header[Header.EVENTS])), dtype=np.int64)
+        self.bound_rows = np.zeros((self.rows + RUNS, int(header[Header.EVENTS])), dtype=np.int64)
         self.numbers: Doubles = np.zeros((self.rows + RUNS, int(header[Header.NUMBERS])))
         self.whole_stack = np.zeros(STACK + 1 + 2 * states, dtype=np.int64)
 
@@ -128,7 +128,7 @@ class _Runs:
         free = int(progress[rc.FREE_RUNS])
         self.runs[free : free + runs - had, FREE] = np.arange(runs - 1, had - 1, -1)
         progress[rc.FREE_RUNS] += runs - had
-        self.held = _moved(self.held, self.rows, had, rows, runs)
+        self.bound_rows = _moved(self.bound_rows, self.rows, had, rows, runs)
         self.numbers = _moved(self.numbers, self.rows, had, rows, runs)
         self.rows = rows
 

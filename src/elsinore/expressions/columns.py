@@ -34,7 +34,7 @@ from elsinore.model.expression import (
     Not,
     Operator,
 )
-from elsinore.numeric.constants import held, moment
+from elsinore.numeric.constants import engine_constant, moment
 
 Columns = Mapping[str, pa.Array]
 
@@ -70,7 +70,7 @@ def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
 def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     match expression:
         case Literal(value):
-            return to_scalar(held(value))
+            return to_scalar(engine_constant(value))
         case Duration(nanoseconds):
             return lengths.constant(nanoseconds)
         case Attribute(_, str(name)):
@@ -341,7 +341,7 @@ def _in_list(
     known = [choice for choice in choices if choice is not None]
     verdict: pa.Array | pa.Scalar = to_scalar(False)
     for choice in known:
-        element, chosen = _alike(value, to_scalar(held(choice)))
+        element, chosen = _alike(value, to_scalar(engine_constant(choice)))
         verdict = pc.or_kleene(verdict, pc.equal(*_signed(element, chosen)))
     if len(known) < len(choices):
         verdict = pc.or_kleene(verdict, to_scalar(None, pa.bool_()))

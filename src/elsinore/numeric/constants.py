@@ -16,10 +16,10 @@ _DIGITS = 10**38  # and decimals of 38 digits below this
 Constant = TypeVar("Constant")
 
 
-def held(value: Constant) -> Constant | Decimal | float:
-    """Return a whole number beyond 64 bits as a decimal or a double, all else as it is.
+def engine_constant(value: Constant) -> Constant | Decimal | float:
+    """Return an integer beyond 64 bits as a decimal or a double, and other constants unchanged.
 
-    >>> held(3), held(2**64), held(-(10**400))
+    >>> engine_constant(3), engine_constant(2**64), engine_constant(-(10**400))
     (3, Decimal('18446744073709551616'), -inf)
     """
     if not isinstance(value, int) or -_WORD <= value < _WORD:

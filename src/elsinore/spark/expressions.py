@@ -31,7 +31,7 @@ from elsinore.model.expression import (
 from elsinore.model.schema import AttributeKind
 from elsinore.model.spark_sql import quoted
 from elsinore.model.types import DURATION, TIME, kind_of
-from elsinore.numeric.constants import held, moment
+from elsinore.numeric.constants import engine_constant, moment
 from elsinore.spark.column_types import kind_of_field
 from elsinore.spark.durations import (
     as_length,
@@ -75,7 +75,7 @@ class Columns:
         """Return an expression over one event as a column."""
         match expression:
             case Literal(value):
-                return F.lit(held(value))
+                return F.lit(engine_constant(value))
             case Duration() | Negative(Duration()):
                 return as_length(self._ticks(expression))
             case Attribute(_, str(name)):
@@ -187,7 +187,7 @@ class Columns:
                 return value.cast("long")
             case Attribute(_, str(name)) if isinstance(self._types[name], T.FloatType):
                 return value.cast("double")
-            case Literal(constant) if isinstance(held(constant), int):
+            case Literal(constant) if isinstance(engine_constant(constant), int):
                 return value.cast("long")
         return value
 

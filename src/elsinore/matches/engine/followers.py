@@ -44,7 +44,7 @@ def find_bucket(program: Program, search: Search, cursor: Index) -> cython.void:
     register: Index = program.buckets[bucket].register
     reference: Index = search.cursors[cursor].row
     if register >= 0:
-        reference = search.held[step, register] if step >= 0 else -1
+        reference = search.bound_rows[step, register] if step >= 0 else -1
     if reference < 0:
         return
     rows: Index = program.buckets[bucket].rows

@@ -176,7 +176,7 @@ def is_event_forbidden(program: Program, search: Search, relation: Index) -> cyt
         reference: Index = search.gap_next
         register: Index = program.buckets[bucket].register
         if register >= 0:
-            reference = search.held[search.gap_before, register]
+            reference = search.bound_rows[search.gap_before, register]
         if reference >= 0:
             rows = program.buckets[bucket].rows
             begin = search.values.buckets[rows + 1, reference]
@@ -240,9 +240,9 @@ def is_match_forbidden(program: Program, search: Search, relation: Index) -> cyt
         holds: cython.bint = search.values.listed[LISTED_LAST, place] <= search.gap_last
         while holds and place < after:
             for read in range(program.relations[relation].reads_end - reads):
-                search.held[search.gap_before, program.reads[reads + read]] = search.values.listed[
-                    LISTED_EVENTS + read, place
-                ]
+                search.bound_rows[search.gap_before, program.reads[reads + read]] = (
+                    search.values.listed[LISTED_EVENTS + read, place]
+                )
             holds = relation_holds(program, search, relation, -1)
             place += 1
         if holds:

@@ -32,8 +32,8 @@ NOTHING = cython.declare(cython.double, float("nan"))
 @cython.nogil
 def begin_registers(program: Program, search: Search) -> cython.void:
     """Set row 0 of the registers: no event, nothing counted, aggregates of nothing."""
-    for register in range(search.held.shape[1]):
-        search.held[0, register] = -1
+    for register in range(search.bound_rows.shape[1]):
+        search.bound_rows[0, register] = -1
     for register in range(search.numbers.shape[1]):
         search.numbers[0, register] = 0.0
     for register in range(program.initials.shape[0]):
@@ -43,8 +43,8 @@ def begin_registers(program: Program, search: Search) -> cython.void:
 @cython.nogil
 def copy_registers(search: Search, source: Index, target: Index) -> cython.void:
     """Copy a row of the registers."""
-    for register in range(search.held.shape[1]):
-        search.held[target, register] = search.held[source, register]
+    for register in range(search.bound_rows.shape[1]):
+        search.bound_rows[target, register] = search.bound_rows[source, register]
     for register in range(search.numbers.shape[1]):
         search.numbers[target, register] = search.numbers[source, register]
 
@@ -59,18 +59,18 @@ def select(program: Program, search: Search, state: Index, row: Index, step: Ind
         if program.updates[update].width:
             take_over(program, search, update, step)
         if kind <= RegisterKind.GREATEST:
-            search.held[step, place] = event_after(
-                program, search, update, row, search.held[step, place]
+            search.bound_rows[step, place] = event_after(
+                program, search, update, row, search.bound_rows[step, place]
             )
         elif kind in (RegisterKind.LAG, RegisterKind.MOVED):
             continue
         elif kind == RegisterKind.NTH:
             if (
-                search.held[step, place]
+                search.bound_rows[step, place]
                 < 0
-                <= search.held[step - 1, program.updates[update].source]
+                <= search.bound_rows[step - 1, program.updates[update].source]
             ):
-                search.held[step, place] = row
+                search.bound_rows[step, place] = row
         elif kind == RegisterKind.USER:
             step_aggregate(program, search, program.updates[update].column, place, row, step)
         else:
@@ -87,7 +87,7 @@ def take_over(program: Program, search: Search, update: Index, step: Index) -> c
     source: Index = program.updates[update].source
     before: Index = 0 if source == place else step - 1
     if kind <= RegisterKind.GREATEST or kind == RegisterKind.LAG:
-        search.held[step, place] = search.held[before, source]
+        search.bound_rows[step, place] = search.bound_rows[before, source]
         return
     for number in range(program.updates[update].width):
         search.numbers[step, place + number] = search.numbers[before, source + number]
@@ -226,8 +226,8 @@ def write_match(search: Search) -> cython.void:
     search.match_rows[BEGINS_AT, number] = search.frames[0].row
     search.match_rows[ENDS_AT, number] = search.frames[search.depth].row
     search.match_rows[IN_WINDOW, number] = search.window_number
-    for register in range(search.held.shape[1]):
-        search.match_rows[BOUND + register, number] = search.held[search.depth + 1, register]
+    for register in range(search.bound_rows.shape[1]):
+        search.match_rows[BOUND + register, number] = search.bound_rows[search.depth + 1, register]
     for register in range(search.numbers.shape[1]):
         search.match_numbers[register, number] = search.numbers[search.depth + 1, register]
     if search.wants_paths:

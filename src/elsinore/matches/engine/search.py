@@ -313,7 +313,7 @@ def known_at(program: Program, search: Search, state: Index) -> cython.longlong:
         negative: Index = program.deadlines[place].negative
         until: cython.longlong = end
         while place < place_end and program.deadlines[place].negative == negative:
-            row: Index = search.held[search.depth + 1, program.deadlines[place].register]
+            row: Index = search.bound_rows[search.depth + 1, program.deadlines[place].register]
             if row >= 0:
                 until = min(
                     until, search.values.integers[TIME, row] + program.deadlines[place].ticks

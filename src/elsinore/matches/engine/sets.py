@@ -92,8 +92,8 @@ def list_sets(program: Program, search: Search, sets: Sets, state: Index) -> Non
             if find_first(program, search, sets, state) and far_hold(
                 program, search, sets.first_edge, begin, -1, 0
             ):
-                for register in range(search.held.shape[1]):
-                    search.held[FIRST_ONE, register] = begin
+                for register in range(search.bound_rows.shape[1]):
+                    search.bound_rows[FIRST_ONE, register] = begin
                 set_bounds(search, sets)
                 mark_nodes(program, search, sets, 1)
                 mark_nodes(program, search, sets, -1)
@@ -271,7 +271,7 @@ def fill_registers(
                 break
             copy_registers(search, FIRST_ONE + 1, FIRST_ONE)
             if number + 1 == count or rows[number + 1] != row:
-                for register in range(search.held.shape[1]):
-                    events_of[row, register] = search.held[FIRST_ONE, register]
+                for register in range(search.bound_rows.shape[1]):
+                    events_of[row, register] = search.bound_rows[FIRST_ONE, register]
                 for register in range(search.numbers.shape[1]):
                     numbers_of[row, register] = search.numbers[FIRST_ONE, register]

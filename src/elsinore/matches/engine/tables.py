@@ -204,7 +204,7 @@ class Search(Registers):
         """Make room for a match of `depth` events; that under way is kept."""
         for name in ("frames", "best"):
             self._lengthen(name, depth)
-        for name in ("cursors", "held", "numbers"):
+        for name in ("cursors", "bound_rows", "numbers"):
             self._lengthen(name, depth + 1)
         if self.worlds is not None:
             self.worlds.make_room(depth)

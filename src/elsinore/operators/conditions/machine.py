@@ -83,7 +83,7 @@ def comparison_holds(
     earlier_column: cython.int = conditions.conditions[number].other
     register: cython.int = conditions.conditions[number].register
     if register >= 0:
-        previous = registers.held[before, register]
+        previous = registers.bound_rows[before, register]
         if previous < 0:
             return True
     if not conditions.conditions[number].is_whole:
@@ -138,7 +138,7 @@ def value_of(
             if a == Moment.PREVIOUS:
                 conditions.stack[top] = earlier.doubles[c, previous] if previous >= 0 else NAN
             else:
-                row = current if a == Moment.CURRENT else registers.held[at, b]
+                row = current if a == Moment.CURRENT else registers.bound_rows[at, b]
                 conditions.stack[top] = events.doubles[c, row] if row >= 0 else NAN
         elif op == Code.WHOLE:
             whole += 1
@@ -147,7 +147,7 @@ def value_of(
                     earlier.integers[c, previous] if previous >= 0 else NULL
                 )
             else:
-                row = current if a == Moment.CURRENT else registers.held[at, b]
+                row = current if a == Moment.CURRENT else registers.bound_rows[at, b]
                 conditions.whole_stack[whole] = events.integers[c, row] if row >= 0 else NULL
         elif op == Code.WHOLE_CONSTANT:
             whole += 1
@@ -156,7 +156,7 @@ def value_of(
             top += 1
             conditions.stack[top] = registers.numbers[at, b]
         elif op <= Code.BOUND_FINALLY:
-            row = registers.held[final if op == Code.BOUND_FINALLY else before, a]
+            row = registers.bound_rows[final if op == Code.BOUND_FINALLY else before, a]
             if (row >= 0) == (op == Code.UNBOUND):
                 return 1.0
         elif op <= Code.IS_NULL:

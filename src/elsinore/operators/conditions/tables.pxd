@@ -17,5 +17,5 @@ cdef class Columns:
     cdef public const long long[:, ::1] integers
 
 cdef class Registers:
-    cdef public long long[:, ::1] held
+    cdef public long long[:, ::1] bound_rows
     cdef public double[:, ::1] numbers

@@ -78,5 +78,5 @@ class Registers:
     """The registers of partial matches, row by row: events (row numbers), and numbers."""
 
     def __init__(self, rows: int, events: int, numbers: int) -> None:
-        self.held = np.zeros((rows, events), np.int64)
+        self.bound_rows = np.zeros((rows, events), np.int64)
         self.numbers = np.zeros((rows, numbers))

@@ -76,12 +76,12 @@ class Names:
         self.texts: dict[int, str] = {}
         self.seconds: dict[int, str] = {}  # a window's accumulator, the threads of idle keys
         self.parts: dict[int, list[str]] = {}  # of tuples
-        self.held: list[Any] = []  # symbols stay while their ids are names
+        self.bound_rows: list[Any] = []  # symbols stay while their ids are names
         self.made_item = list(made_item)
 
     def _give(self, symbol: Any, text: str, second: str = "") -> None:
         self.texts[id(symbol)], self.seconds[id(symbol)] = text, second
-        self.held.append(symbol)
+        self.bound_rows.append(symbol)
 
     def _give_parts(self, symbol: Symbol, parts: list[str]) -> None:
         """Let a tuple be known by its parts, which are names or constants."""

@@ -56,7 +56,7 @@ class Scope(Names):
         copied = type(self)(self.writer, self.automaton, self.state, self.form, self.made_item)
         copied.texts, copied.seconds = dict(self.texts), dict(self.seconds)
         copied.outs, copied.parts = dict(self.outs), dict(self.parts)
-        copied.held, copied.after = self.held, list(self.after)
+        copied.bound_rows, copied.after = self.bound_rows, list(self.after)
         return copied
 
     def choose(
