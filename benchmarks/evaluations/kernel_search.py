@@ -151,4 +151,4 @@ def begin_work(work: Work, progress: Ints) -> None:
 
 def end_work(work: Work, progress: Ints) -> bool:
     """Count what a call tried; return whether the search has tried more than it may."""
-    return work.count(int(progress[se.STEPS]), int(progress[se.FOUND]))
+    return work.exceeds(int(progress[se.STEPS]), int(progress[se.FOUND]))

@@ -7,7 +7,7 @@ come. No match begins before `next_row`, and none ends by time `quiet`, if a que
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,6 @@ Doubles = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 Keys = np.recarray[Any, Any]  # of `elsinore.matches.engine.tables.KEY`
-
 
 NEVER, EVER = -(2**63), 2**63 - 1  # EVER: reached by keys that are over
 NO_WINDOW = -1  # WITHIN of queries without a window
@@ -70,3 +69,20 @@ class MatchBatch:
             self.first[numbers], self.last[numbers], self.window[numbers], self.events[numbers],
             self.numbers[numbers], np.concatenate([[0], np.cumsum(lengths)]), paths, self.known,
         )  # fmt: skip
+
+
+def bounded_parts(sizes: Ints, most: int, items: int = EVER) -> Iterator[slice]:
+    """Yield parts of a sequence of items of some sizes: up to `items` of them, `most` in total.
+
+    An item that is larger is a part of its own.
+
+    >>> list(bounded_parts(np.array([2, 2, 9, 1]), 4))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    totals, start = np.cumsum(sizes), 0
+    while start < len(sizes):
+        before = totals[start - 1] if start else 0
+        end = int(np.searchsorted(totals, before + most, side="right"))
+        end = min(max(end, start + 1), start + items)
+        yield slice(start, end)
+        start = end

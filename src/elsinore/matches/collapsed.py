@@ -1,7 +1,7 @@
 """Matches in collapsed form: one row for all that begin with an event (SASE++, Section 5.2).
 
 A row has for each variable the set of events that it may be bound to in the matches that begin with
-one event under SKIP TILL ANY MATCH. The matches are those choices from the sets, in the order of
+one event under SKIP TILL ANY MATCH. The matches are the selections from the sets, in the order of
 the pattern, that satisfy the conditions.
 
 Matches are not enumerated. If all conditions are about single events, the set of a state is a range
@@ -23,7 +23,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch, Shorts
+from elsinore.matches.arrays import (
+    EVER,
+    Bools,
+    Doubles,
+    Ints,
+    Keys,
+    MatchBatch,
+    Shorts,
+    bounded_parts,
+)
 from elsinore.matches.dependence import known_conditions, needs_paths
 from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, MOMENT, WINDOW
 from elsinore.matches.engine.pattern import PatternSearch
@@ -63,7 +72,7 @@ class CollapsedSearch:
         keys: Keys,
         limit: int,  # noqa: ARG002 - the caller's
     ) -> Iterator[MatchBatch]:
-        """Yield the rows whose windows have passed by now, in batches."""
+        """Yield the rows whose windows have passed since the last call, in batches."""
         wholes = operands.wholes
         fits = self.pattern.states.by_state(wholes[CLASS])
         starts = [edge.target for edge in self.template.edges if edge.source == START]
@@ -73,16 +82,21 @@ class CollapsedSearch:
             return
         if self._needs_paths:
             values = self.pattern.values(operands, keys, self.template.window.within)
-            for some in in_pieces(rows):
-                yield from self._of_paths(some, fits, operands, values, keys)
+            for part in self._parts(rows):
+                yield from self._of_paths(rows[part], fits, operands, values, keys)
             return
         fitting = StateEvents(operands, keys, fits)
         for state in starts:
             begun = rows[fits[state][rows[:, BEGINS]]]
-            for some in in_pieces(begun) if self._lists else cut(begun):
-                sets = range_sets(self.template, fitting, state, some)
+            for part in self._parts(begun):
+                sets = range_sets(self.template, fitting, state, begun[part])
                 if len(sets):
                     yield self._of_ranges(sets, operands)
+
+    def _parts(self, rows: Ints) -> Iterator[slice]:
+        """Yield parts of rows, with few events in their windows if events are listed."""
+        lengths = rows[:, ENDS] - rows[:, BEGINS] + 1
+        return bounded_parts(lengths, LISTED_EVENTS if self._lists else EVER, ROWS)
 
     def _of_paths(
         self, rows: Ints, fits: Bools, operands: Operands, values: Values, keys: Keys
@@ -104,10 +118,10 @@ class CollapsedSearch:
                 )
             triples = np.concatenate(listed)
             of_rows, events, of_states = triples.T
-            kept, numbers = np.unique(of_rows, return_inverse=True)
-            if len(kept):
-                once = self._each_once(numbers, events, of_states)
-                yield self.row_batch(begun[kept], once, operands)
+            with_events, numbers = np.unique(of_rows, return_inverse=True)
+            if len(with_events):
+                listed_once = self._each_once(numbers, events, of_states)
+                yield self.row_batch(begun[with_events], listed_once, operands)
 
     def _of_ranges(self, sets: RangeSets, operands: Operands) -> MatchBatch:
         """Return rows whose sets are ranges; events are listed only if they are needed."""
@@ -188,7 +202,7 @@ class CollectedSearch:
         keys: Keys,
         limit: int,  # noqa: ARG002 - of rows, the caller's
     ) -> Iterator[MatchBatch]:
-        """Yield the rows whose windows have passed by now, in batches."""
+        """Yield the rows whose windows have passed since the last call, in batches."""
         batches = self._matches.matches(operands, keys, ANY_NUMBER)
         collected = [self._collected(batch) for batch in batches]
         if not collected:
@@ -226,24 +240,6 @@ def _distinct(columns: Ints, count: int) -> tuple[Ints, Ints]:
     is_new[1:] = np.any(np.diff(columns[:count], axis=1) != 0, axis=0)
     places = np.flatnonzero(is_new)
     return columns[:, places], places
-
-
-def cut(rows: Ints) -> Iterator[Ints]:
-    """Yield rows in pieces of a bounded number."""
-    for start in range(0, len(rows), ROWS):
-        yield rows[start : start + ROWS]
-
-
-def in_pieces(rows: Ints) -> Iterator[Ints]:
-    """Yield rows in pieces whose windows have a bounded number of events, of one row at least."""
-    sizes = np.cumsum(rows[:, ENDS] - rows[:, BEGINS] + 1)
-    start = 0
-    while start < len(rows):
-        before = sizes[start - 1] if start else 0
-        end = int(np.searchsorted(sizes, before + LISTED_EVENTS, side="right"))
-        end = min(max(end, start + 1), start + ROWS)
-        yield rows[start:end]
-        start = end
 
 
 class StateEvents:
@@ -372,8 +368,8 @@ def range_sets(template: MatchTemplate, fitting: StateEvents, state: int, rows: 
         if source != target:
             nearest = fitting.last(source, fitting.before[last[target]])
             last[source] = np.maximum(last[source], nearest)
-    kept = last[state] >= begins
-    low = [fitting.place(s, row[kept]) for s, row in enumerate(first)]
-    high = [fitting.place(s, row[kept] + 1) for s, row in enumerate(last)]
+    has_matches = last[state] >= begins
+    low = [fitting.place(s, row[has_matches]) for s, row in enumerate(first)]
+    high = [fitting.place(s, row[has_matches] + 1) for s, row in enumerate(last)]
     high = [np.maximum(lowest, highest) for lowest, highest in zip(low, high, strict=True)]
-    return RangeSets(rows[kept], state, fitting, low, high)
+    return RangeSets(rows[has_matches], state, fitting, low, high)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import NO_WINDOW, Doubles, Ints, Keys, MatchBatch
+from elsinore.matches.arrays import NO_WINDOW, Doubles, Ints, Keys, MatchBatch, bounded_parts
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import (
     BEGINS_AT,
@@ -29,12 +29,13 @@ from elsinore.matches.engine.codes import (
     TIME,
 )
 from elsinore.matches.engine.pattern import (
+    Limits,
     PatternSearch,
     TooLongError,
     TooManyError,
     Work,
 )
-from elsinore.matches.engine.tables import Search
+from elsinore.matches.engine.possible import Worlds
 from elsinore.matches.engine.windows import due_windows
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.returns import ColumnKind
@@ -47,7 +48,7 @@ HIGHEST = 9 * 10**18  # matches, beyond which no number is reported
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that read all events of a match
 NUMBERED = {ColumnKind.MATCH_NUMBER}  # so does this one if times are uncertain
-_NOWHERE = np.int64(0)
+_ZERO = np.int64(0)
 
 
 class QuerySearch:
@@ -69,54 +70,57 @@ class QuerySearch:
         Raises InputError if a window has more than `GUARD` matches, or if finding them takes too
         long.
         """
-        search = self.pattern
         suppress = self.template.query.suppress
-        leaves_out = suppress is not None and not search.selects
-        is_limited = limit < ANY_NUMBER and not leaves_out
+        removes_suppressed = suppress is not None and not self.pattern.selects
+        is_limited = limit < ANY_NUMBER and not removes_suppressed
         self.work.allow(new_events(keys))
-        pieces = search.run(
-            operands,
-            keys,
-            self.window,
+        limits = Limits(
             self.work,
-            limit=ANY_NUMBER if leaves_out else limit,
-            most=ANY_NUMBER if is_limited else GUARD,
-            wants_paths=self.wants_paths,
-            counts_exactly=search.counts_exactly and not is_limited,
+            matches=ANY_NUMBER if removes_suppressed else limit,
+            in_window=ANY_NUMBER if is_limited else GUARD,
+            counts_exactly=self.pattern.counts_exactly and not is_limited,
+        )
+        batches = self.batches(operands, keys, limits)
+        if removes_suppressed:
+            copies = [batch.copy() for batch in batches]
+            yield from unsuppressed(copies, self.template, operands, keys)
+        else:
+            yield from batches
+
+    def batches(
+        self, operands: Operands, keys: Keys, limits: Limits, worlds: Worlds | None = None
+    ) -> Iterator[MatchBatch]:
+        """Yield views of the matches that `PatternSearch.run` writes, each match once (`distinct`).
+
+        Raises InputError beyond the limits.
+        """
+        run = self.pattern.run(
+            operands, keys, self.window, limits, wants_paths=self.wants_paths, worlds=worlds
         )
         try:
-            if leaves_out:
-                every = [self._batch(piece).copy() for piece in pieces]
-                yield from unsuppressed(every, self.template, operands, keys)
-                return
-            for piece in pieces:
-                yield self._batch(piece)
+            for search in run:
+                rows = np.asarray(search.match_rows)[:, : search.count]
+                numbers, paths = np.asarray(search.match_numbers), np.asarray(search.match_paths)
+                batch = self.batch_of(rows, numbers, paths, search.filled)
+                yield self.distinct(batch) if self.template.duplicates else batch
         except TooLongError:
             raise self.too_long() from None
         except TooManyError as error:
             raise self.too_many(error.count) from None
 
-    def _batch(self, search: Search) -> MatchBatch:
-        """Return views of the matches that a search wrote, each match once (`distinct`)."""
-        found = np.asarray(search.match_rows)[:, : search.count]
-        counted, paths = np.asarray(search.match_numbers), np.asarray(search.match_paths)
-        batch = self.batch_of(found, counted, paths, search.filled)
-        return self.distinct(batch) if self.template.duplicates else batch
-
     def batch_of(
-        self, found: Ints, counted: Doubles, paths: NDArray[np.int32], filled: int
+        self, rows: Ints, numbers: Doubles, paths: NDArray[np.int32], filled: int
     ) -> MatchBatch:
-        """Return matches from the arrays that a search wrote: `found` [row, match]."""
-        count = found.shape[1]
+        """Return matches from the arrays that a search wrote: `rows` and `numbers` [row, match]."""
+        count = rows.shape[1]
+        starts = np.append(rows[PATH], filled) if filled else np.broadcast_to(_ZERO, count + 1)
         return MatchBatch(
-            first=found[BEGINS_AT],
-            last=found[ENDS_AT],
-            window=found[IN_WINDOW],
-            events=found[BOUND:].T,
-            numbers=counted[:, :count].T,
-            starts=np.append(found[PATH], filled)
-            if filled
-            else np.broadcast_to(_NOWHERE, count + 1),
+            first=rows[BEGINS_AT],
+            last=rows[ENDS_AT],
+            window=rows[IN_WINDOW],
+            events=rows[BOUND:].T,
+            numbers=numbers[:, :count].T,
+            starts=starts,
             paths=paths[:filled],
             known=self.pattern.compiled.known,
         )
@@ -126,13 +130,10 @@ class QuerySearch:
 
         Matches that begin with one event are in one batch.
         """
-        seen: set[tuple[int, bytes]] = set()
-        kept = []
+        first_with: dict[tuple[int, bytes], int] = {}
         for number, mark in enumerate(self.marks(batch)):
-            if mark not in seen:
-                seen.add(mark)
-                kept.append(number)
-        return batch.take(np.array(kept, dtype=np.int64))
+            first_with.setdefault(mark, number)
+        return batch.take(np.array(list(first_with.values()), dtype=np.int64))
 
     def marks(self, matches: MatchBatch) -> Iterator[tuple[int, bytes]]:
         """Yield the identity of each match: window, events and the variables they are bound to."""
@@ -206,42 +207,43 @@ class WindowSearch:
         self.pattern = search.pattern
 
     def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
-        """Yield the matches whose windows have passed by now, in pieces (see `QuerySearch`)."""
-        if self.template.window.within == NO_WINDOW:  # a key is the one window that it has
+        """Yield the matches whose windows have passed since the last call, in batches."""
+        if self.template.window.within == NO_WINDOW:  # the whole key is the window
             yield from self._search.matches(operands, keys, limit)
             return
-        for windows in _in_pieces(self._windows(operands, keys)):
-            sizes = np.array([one.end - one.begin for one in windows])
-            ends = np.cumsum(sizes)
-            rows = np.concatenate([np.arange(one.begin, one.end) for one in windows])
-            of_window = np.repeat(np.arange(len(windows)), sizes)
-            own_keys = empty(tb.KEY, len(windows))
-            own_keys.first_row = own_keys.new_row = ends - sizes
-            own_keys.end_row = ends
-            own_keys.passed = [one.until for one in windows]
-            own_keys.reached = own_keys.passed + 1
-            wholes = operands.wholes[:, rows]
-            wholes[MOMENT] -= wholes[MOMENT][ends - sizes][of_window]
-            own = replace(operands, doubles=operands.doubles[:, rows], wholes=wholes)
-            for piece in self._search.matches(own, own_keys, limit):
-                kept = self._with_last(piece, wholes[TIME], of_window, windows)
-                if len(kept):
-                    yield _placed(kept, rows)
+        every = list(self._windows(operands, keys))
+        for part in bounded_parts(np.array([w.end - w.begin for w in every]), MOST_ROWS):
+            yield from self._matches_in(every[part], operands, limit)
 
-    def _with_last(
-        self, found: MatchBatch, times: Ints, of_window: Ints, windows: list[_Window]
-    ) -> MatchBatch:
-        """Return the matches that end when the matches of their window are to end."""
-        if windows[0].last is None:
-            return found
-        wanted = np.array([one.last for one in windows])[of_window[found.last]]
-        return found.take(np.flatnonzero(times[found.last] == wanted))
+    def _matches_in(
+        self, windows: list[_Window], operands: Operands, limit: int
+    ) -> Iterator[MatchBatch]:
+        """Yield the matches in some windows, each of which is searched as a key."""
+        sizes = np.array([window.end - window.begin for window in windows])
+        ends = np.cumsum(sizes)
+        rows = np.concatenate([np.arange(window.begin, window.end) for window in windows])
+        window_of_row = np.repeat(np.arange(len(windows)), sizes)
+        keys = empty(tb.KEY, len(windows))
+        keys.first_row = keys.new_row = ends - sizes
+        keys.end_row = ends
+        keys.passed = [window.until for window in windows]
+        keys.reached = keys.passed + 1
+        wholes = operands.wholes[:, rows]
+        wholes[MOMENT] -= wholes[MOMENT][ends - sizes][window_of_row]
+        copied = replace(operands, doubles=operands.doubles[:, rows], wholes=wholes)
+        for batch in self._search.matches(copied, keys, limit):
+            matches = batch
+            if windows[0].last is not None:
+                last = np.array([window.last for window in windows])[window_of_row[batch.last]]
+                matches = batch.take(np.flatnonzero(wholes[TIME][batch.last] == last))
+            if len(matches):
+                yield _with_rows(matches, rows)
 
     def _windows(self, operands: Operands, keys: Keys) -> Iterator[_Window]:
-        """Yield the windows in which a match may begin, that have passed by now and had not before.
+        """Yield the windows in which a match may begin that have passed since the last call.
 
-        A window relative to a match is one for all matches that begin at a time, unless events
-        before the match matter: these depend on its last event.
+        Matches that begin at one time share a window that is relative to them, unless events before
+        the match matter: which these are depends on its last event.
         """
         within, slide, origin = window = self.template.window
         times, classes = operands.wholes[TIME], operands.wholes[CLASS]
@@ -264,26 +266,15 @@ class WindowSearch:
                 yield _Window(begin, last + 1, until, end)
 
 
-def _in_pieces(windows: Iterator[_Window]) -> Iterator[list[_Window]]:
-    """Yield the windows in lists of up to `MOST_ROWS` rows."""
-    piece: list[_Window] = []
-    count = 0
-    for window in windows:
-        count += window.end - window.begin
-        if piece and count > MOST_ROWS:
-            yield piece
-            piece, count = [], window.end - window.begin
-        piece.append(window)
-    if piece:
-        yield piece
-
-
-def _placed(found: MatchBatch, rows: Ints) -> MatchBatch:
-    """Return matches with the rows that their rows stand for."""
-    paths = found.paths.copy()
+def _with_rows(matches: MatchBatch, rows: Ints) -> MatchBatch:
+    """Return matches whose row n is `rows[n]`."""
+    paths = matches.paths.copy()
     if len(paths):
         paths[:, 0] = rows[paths[:, 0]]
-    events = np.where(found.events >= 0, rows[found.events], found.events)
     return replace(
-        found, first=rows[found.first], last=rows[found.last], events=events, paths=paths
+        matches,
+        first=rows[matches.first],
+        last=rows[matches.last],
+        events=np.where(matches.events >= 0, rows[matches.events], matches.events),
+        paths=paths,
     )

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bools, Ints, Keys, MatchBatch, Shorts
+from elsinore.matches.arrays import Bools, Ints, Keys, MatchBatch, Shorts, bounded_parts
 from elsinore.matches.classes import EventClasses
 from elsinore.matches.columns import EventColumns, ResultColumns
 from elsinore.matches.engine.backwards import go_back
@@ -144,18 +144,18 @@ class Searches:
             ) from None
 
     def batch(
-        self, number: int, found: MatchBatch, events: EventColumns, numbers: Ints | None = None
+        self, number: int, matches: MatchBatch, events: EventColumns, numbers: Ints | None = None
     ) -> pa.RecordBatch:
         """Return matches as a batch of partial outputs; `numbers` are those of MATCH_NUMBER()."""
-        columns = self._columns[number].values(found, events, numbers)
-        return self._batch(number, found, events.groups(found.first), columns)
+        columns = self._columns[number].values(matches, events, numbers)
+        return self._batch(number, matches, events.groups(matches.first), columns)
 
     def _batch(
-        self, number: int, found: MatchBatch, groups: pa.Array, columns: list[pa.Array]
+        self, number: int, matches: MatchBatch, groups: pa.Array, columns: list[pa.Array]
     ) -> pa.RecordBatch:
-        arrays = [to_arrow(np.full(len(found), number, np.int32)), groups]
+        arrays = [to_arrow(np.full(len(matches), number, np.int32)), groups]
         if is_windowed(self._spec.templates[number].query):
-            arrays.append(to_arrow(found.window.copy()))
+            arrays.append(to_arrow(matches.window.copy()))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
 
     def may_begin(self, number: int, rows: Rows) -> Bools:
@@ -201,7 +201,7 @@ class Together:
         self.places = tuple(query.place for query in self._queries)
         self._classes = 0  # that the program has
         self._program: Program | None = None
-        self._found: Shorts = np.empty(0, dtype=np.int32)
+        self._numbers: Shorts = np.empty(0, dtype=np.int32)
 
     def is_possible(self, keys: Keys) -> bool:
         """Return whether each class of events leads to one state, and no key is too long."""
@@ -219,42 +219,38 @@ class Together:
         """
         assert self._program is not None
         search = _Pass(self._program, operands, keys)
-        begin, ends = 0, keys.end_row
-        while begin < len(keys):
-            first = int(keys.first_row[begin])
-            end = int(np.searchsorted(ends, first + ROWS, side="right"))
-            if end > begin:
-                yield from self._found_by(search, (begin, end), (first, int(ends[end - 1])))
-                begin = end
+        for part in bounded_parts(keys.end_row - keys.first_row, ROWS):
+            some = part.start, part.stop
+            first, end = int(keys.first_row[part.start]), int(keys.end_row[part.stop - 1])
+            if end - first <= ROWS:
+                yield from self._matches_in(search, some, (first, end))
                 continue
             # a long key: what follows the last row of each piece is computed beforehand
-            edges = [*range(first, int(ends[begin]), ROWS), int(ends[begin])]
-            pieces = list(itertools.pairwise(edges))
+            pieces = list(itertools.pairwise([*range(first, end, ROWS), end]))
             after = []
             for piece in pieces[:0:-1]:
                 after.append(search.slots())
-                search.run((begin, begin + 1), piece, None)
+                search.run(some, piece, None)
             after.append(search.slots())
             for piece in pieces:
                 search.set_slots(after.pop())
-                yield from self._found_by(search, (begin, begin + 1), piece)
-            begin += 1
+                yield from self._matches_in(search, some, piece)
 
-    def _found_by(
+    def _matches_in(
         self, search: _Pass, keys: tuple[int, int], rows: tuple[int, int]
     ) -> Iterator[tuple[list[int], MatchBatch]]:
         """Yield the matches that begin among some rows of some keys."""
         assert self._program is not None
         widths = self._program.widths
         room = (rows[1] - rows[0]) * sum(widths)
-        if len(self._found) < room:
-            self._found = np.empty(room, dtype=np.int32)
-        for lane, (begin, end) in enumerate(search.run(keys, rows, self._found)):
+        if len(self._numbers) < room:
+            self._numbers = np.empty(room, dtype=np.int32)
+        for lane, (begin, end) in enumerate(search.run(keys, rows, self._numbers)):
             if begin < end:
                 places = self._program.lanes[lane]
-                matches = self._found[begin:end].reshape(-1, widths[lane])
-                found = _batch(self._queries[places[0]], matches)
-                yield [self._queries[place].place for place in places], found
+                numbers = self._numbers[begin:end].reshape(-1, widths[lane])
+                batch = _batch(self._queries[places[0]], numbers)
+                yield [self._queries[place].place for place in places], batch
 
 
 class _Pass:
@@ -274,16 +270,16 @@ class _Pass:
         self._merged.slots, self._merged.numbers = slots
 
     def run(
-        self, keys: tuple[int, int], rows: tuple[int, int], found: Shorts | None
+        self, keys: tuple[int, int], rows: tuple[int, int], numbers: Shorts | None
     ) -> list[tuple[int, int]]:
-        """Read some rows of some keys; return the range of each lane's matches in `found`.
+        """Read some rows of some keys; return the range of each lane's matches in `numbers`.
 
-        None are written down if it is None.
+        No matches are written if it is None.
         """
         ends = (rows[1] - rows[0]) * np.cumsum(self._widths)
         self._merged.lane_ends = ends.copy()
-        room = _NO_PATHS.reshape(-1) if found is None else found
-        go_back(self._merged, self._values, *keys, *rows, found is None, room)
+        room = _NO_PATHS.reshape(-1) if numbers is None else numbers
+        go_back(self._merged, self._values, *keys, *rows, numbers is None, room)
         begins = np.asarray(self._merged.lane_ends)
         return list(zip(begins.tolist(), ends.tolist(), strict=True))
 

@@ -11,7 +11,7 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints, Keys, MatchBatch
 from elsinore.matches.cases import CaseConfidences, needs_cases, shortened
 from elsinore.matches.engine.codes import CLASS, TIME
-from elsinore.matches.engine.pattern import TooLongError, TooManyError, Work
+from elsinore.matches.engine.pattern import Limits, Work
 from elsinore.matches.engine.possible import NEAR, PossibleTimes, Worlds
 from elsinore.matches.engine.worlds import BY_CASES
 from elsinore.matches.operands import Laws, Layout, Operands
@@ -74,30 +74,14 @@ class UncertainSearch(QuerySearch):
         confidence_of = None
         if self._cases is not None:
             confidence_of = self._cases.begin(operands, keys, worlds.possible)
-        pieces = self.pattern.run(
-            operands,
-            keys,
-            self.window,
-            Work(MOST_SUMMED),
-            limit=limit,
-            most=ANY_NUMBER if is_limited else GUARD,
-            wants_paths=self.wants_paths,
-            worlds=worlds,
-        )
-        try:
-            for piece in pieces:
-                batch = self._batch(piece)
-                if confidence_of is not None:
-                    batch = self._by_cases(batch, confidence_of)
-                if worlds.register >= 0:
-                    chances = batch.numbers[:, worlds.register]
-                    np.minimum(chances, 1.0, out=chances)  # rounding may have exceeded it
-                if len(batch):
-                    yield batch
-        except TooLongError:
-            raise self._too_long() from None
-        except TooManyError:
-            raise self.too_many(GUARD) from None
+        limits = Limits(Work(MOST_SUMMED), limit, ANY_NUMBER if is_limited else GUARD)
+        for batch in self.batches(operands, keys, limits, worlds):
+            probable = batch if confidence_of is None else self._by_cases(batch, confidence_of)
+            if worlds.register >= 0:
+                chances = probable.numbers[:, worlds.register]
+                np.minimum(chances, 1.0, out=chances)  # rounding may have exceeded it
+            if len(probable):
+                yield probable
 
     def _by_cases(
         self, batch: MatchBatch, confidence_of: Callable[[MatchBatch, int], float]
@@ -143,7 +127,8 @@ class UncertainSearch(QuerySearch):
             "with LIMIT, or make the window shorter."
         )
 
-    def _too_long(self) -> InputError:
+    def too_long(self) -> InputError:
+        """Return the error that confidences took too many steps."""
         return InputError(
             f"query {self.template.query.name}: more than {MOST_SUMMED:,} possible times of "
             "events were summed up for its matches. Let times be farther apart (time_step, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,11 +70,24 @@ class Work:
         """Allow more steps for new events or matches."""
         self.allowed += self._each * items
 
-    def count(self, steps: int, found: int) -> bool:
-        """Count steps and matches of a search; return whether it exceeds the limit."""
+    def exceeds(self, steps: int, matches: int) -> bool:
+        """Count the steps and matches of a search; return whether it exceeds the limit."""
         self.tried += steps
-        self.allow(found)
+        self.allow(matches)
         return self.tried > self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a search may try and return: matches in all, and in one window.
+
+    `counts_exactly`: the graph counts a window's matches before the first of them is written.
+    """
+
+    work: Work
+    matches: int = EVER
+    in_window: int = EVER
+    counts_exactly: bool = False
 
 
 class PatternSearch:
@@ -186,28 +200,24 @@ class PatternSearch:
         operands: Operands,
         keys: Keys,
         window: tuple[int, int, int],
-        work: Work,
+        limits: Limits,
         *,
-        limit: int = EVER,
-        most: int = EVER,
         wants_paths: bool = False,
-        counts_exactly: bool = False,
         worlds: Worlds | None = None,
     ) -> Iterator[tb.Search]:
-        """Yield the search whenever it has matches; they are overwritten afterwards.
+        """Yield the search whenever it has matches, which it overwrites afterwards.
 
-        A window may have `most` matches, all windows together `limit`. `worlds` are the possible
-        times of events, None if times are certain. Raises TooLongError, TooManyError or
-        AggregateFailure.
+        `worlds` are the possible times of events, None if times are certain. Raises TooLongError,
+        TooManyError or AggregateFailure.
         """
-        search, program = self.search, self.program
+        search, program, work = self.search, self.program, limits.work
         search.begin_at(self.values(operands, keys, window[0]), keys, *window)
         search.worlds = worlds
         if worlds is not None:
             worlds.make_room(len(search.frames))
         search.all_rows = int(self.template.is_negative)
-        search.limit, search.most = limit, most
-        search.wants_paths, search.counts_exactly = int(wants_paths), int(counts_exactly)
+        search.limit, search.most = limits.matches, limits.in_window
+        search.wants_paths, search.counts_exactly = int(wants_paths), int(limits.counts_exactly)
         search.in_window, search.too_many = 0, 0.0
         if search.match_rows.shape[1] == 0:
             search.widen(ROOM)
@@ -222,7 +232,7 @@ class PatternSearch:
             else:
                 scan(program, search)
             status, count = search.status, search.count
-            is_too_long = work.count(search.steps, count)
+            is_too_long = work.exceeds(search.steps, count)
             if count:
                 yield search
                 if search.limit < EVER:
@@ -291,7 +301,9 @@ class PatternSearch:
         work = Work()
         work.allow(int((keys.end_row - keys.first_row).sum()))
         try:
-            yield from self.run(operands, keys, (within, 0, 0), work, wants_paths=wants_paths)
+            yield from self.run(
+                operands, keys, (within, 0, 0), Limits(work), wants_paths=wants_paths
+            )
         except TooLongError:
             raise InputError(
                 f"A pattern under NOT has too many matches to look at one by one: {work.tried:,} "
