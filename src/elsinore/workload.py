@@ -44,7 +44,7 @@ from elsinore.model.clock import (
 from elsinore.model.durations import has_durations
 from elsinore.model.expression import Call, Constant, walk
 from elsinore.model.garbage import without_garbage_collection
-from elsinore.model.parameters import bound, parameters_of
+from elsinore.model.parameters import parameters_of, with_parameters
 from elsinore.model.pattern import walk as pattern_nodes
 from elsinore.model.query import Form
 from elsinore.operators import bind, plan
@@ -191,10 +191,10 @@ class Workload:
             return self
         values = {name: _constant(name, value) for name, value in params.items()}
         with self._pointing():
-            queries = tuple(bound(query, values) for query in self._queries)
-        made = Workload(*queries, exact=self.exact, aggregates=self._aggregates)
-        made._source, made._modules = self._source, self._modules
-        return made
+            queries = tuple(with_parameters(query, values) for query in self._queries)
+        workload = Workload(*queries, exact=self.exact, aggregates=self._aggregates)
+        workload._source, workload._modules = self._source, self._modules
+        return workload
 
     @property
     def plan(self) -> Plan:
@@ -600,7 +600,7 @@ class Workload:
         """Run as `run` does; if in pieces, return a generator of them."""
         options = request.options()
         data = _bare(data)
-        joined = _joined(data)
+        joined = _union(data)
         if options.by_rows and joined is not data:
             raise InputError(
                 f"The rows of several tables have no common order, so {option('time', ROWS)} "
@@ -894,17 +894,17 @@ def _bare(data: Any) -> Any:
     return data
 
 
-def _joined(data: Any) -> Any:
+def _union(data: Any) -> Any:
     """Return events from one table or Spark DataFrame per type as a single one."""
     if not isinstance(data, dict) or not data:
         return data
     if all(map(is_spark_frame, data.values())):
-        from elsinore.spark.frames import joined as joined_on_spark  # noqa: PLC0415 - an extra
+        from elsinore.spark.frames import union_by_type as union_on_spark  # noqa: PLC0415 - an extra
 
-        return joined_on_spark(data)
-    from elsinore.runtime.frames import are_by_type, joined  # noqa: PLC0415 - as above
+        return union_on_spark(data)
+    from elsinore.runtime.frames import are_by_type, union_by_type  # noqa: PLC0415 - as above
 
-    return joined(data) if are_by_type(data) else data
+    return union_by_type(data) if are_by_type(data) else data
 
 
 def is_spark_frame(data: object) -> bool:

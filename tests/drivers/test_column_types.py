@@ -14,7 +14,7 @@ from hypothesis import given, settings
 import elsinore as el
 from elsinore.errors import ElsinoreError, InputError, QuerySemanticError
 from elsinore.model import AttributeKind as Kind
-from elsinore.runtime.column_types import stored
+from elsinore.runtime.column_types import with_stored_types
 from elsinore.runtime.schema import kind_of
 from support.column_types import (
     AGGREGATES,
@@ -84,7 +84,7 @@ def test_arrow_columns_of_any_type_are_used_as_numbers_are(name: str, draw: Draw
     numbers = events(codes, types, pa.array([*range(values), None]), more)
     used = {use: each for use, each in USES.items() if kind in each.kinds}
     texts = {use: each.query for use, each in used.items()}
-    python = stored(pa.table({"v": column}))["v"].to_pylist()
+    python = with_stored_types(pa.table({"v": column}))["v"].to_pylist()
     number = draw.number(0, values - 1)
     written = constant(kind, python[number])
     in_numbers = dict(texts)

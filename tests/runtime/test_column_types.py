@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import elsinore as el
-from elsinore.runtime.column_types import stored, stored_type
+from elsinore.runtime.column_types import stored_type, with_stored_types
 from support.column_types import arrow_columns
 
 ARROW = arrow_columns()
@@ -44,7 +44,7 @@ def test_values_stay_the_same_in_the_type_that_is_stored(name: str) -> None:
     for array in [column, *(make(column) for make in NESTED.values())]:
         for begin in range(len(array) + 1):
             part = array.slice(begin)
-            actual = stored(pa.table({"v": part}))["v"]
+            actual = with_stored_types(pa.table({"v": part}))["v"]
             actual.validate(full=True)
             assert actual.type == stored_type(array.type) == stored_type(actual.type)
             assert actual.to_pylist() == plain(part.to_pylist())
@@ -53,7 +53,7 @@ def test_values_stay_the_same_in_the_type_that_is_stored(name: str) -> None:
 def test_maps_of_extension_types_are_stored_with_their_nulls() -> None:
     keys = pa.array(["a", "b", "c"], pa.string_view())
     maps = pa.MapArray.from_arrays([0, 2, None, 3], keys, ARROW["uuid"].slice(0, 3))
-    actual = stored(pa.table({"v": maps.slice(1)}))["v"]
+    actual = with_stored_types(pa.table({"v": maps.slice(1)}))["v"]
     assert actual.type == pa.map_(pa.large_string(), pa.large_string())
     assert actual.to_pylist() == plain(maps.slice(1).to_pylist())
 

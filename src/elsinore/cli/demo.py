@@ -66,7 +66,7 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
     text = demo_text()
     workload = Workload.parse(text, QUERIES)
     events = out / EVENTS
-    source = Source(files=(DataFile(events),), format="parquet", named=(events,))
+    source = Source(files=(DataFile(events),), format="parquet", user_paths=(events,))
     job = Job(
         workload=workload,
         source=source,

@@ -161,7 +161,7 @@ def file_name(query: str) -> str:
 def inputs_of(source: Source, workload: Path | None) -> list[Path]:
     """Return the files and folders that a run reads."""
     workloads = [] if workload is None or str(workload) == "-" else [workload]
-    return [*source.named, *(file.path for file in source.files), *workloads]
+    return [*source.user_paths, *(file.path for file in source.files), *workloads]
 
 
 def check_places(

@@ -34,9 +34,9 @@ class Parting:
     ) -> None:
         self._part = part
         self._ranges = ranges
-        self._begun = 0
+        self._next_range = 0
         self._stopped = False
-        self._taken = [0] * threads  # parts, by each of the threads
+        self._parts_taken = [0] * threads  # parts, by each of the threads
         self._parts: list[dict[int, pa.RecordBatch]] = [{} for _ in range(threads)]
         self._changed = Condition()
 
@@ -63,18 +63,18 @@ class Parting:
                 if self._stopped:
                     return None
                 if number in self._parts[thread]:
-                    self._taken[thread] += 1
+                    self._parts_taken[thread] += 1
                     self._changed.notify_all()  # other threads may begin more
                     return self._parts[thread].pop(number)
-                begun = self._begun
-                self._begun += 1
-            parts = self._part(*self._ranges[begun])
+                number_of_range = self._next_range
+                self._next_range += 1
+            parts = self._part(*self._ranges[number_of_range])
             with self._changed:
                 for thread_parts, part in zip(self._parts, parts, strict=True):
-                    thread_parts[begun] = part
+                    thread_parts[number_of_range] = part
                 self._changed.notify_all()
 
     def _may_begin(self) -> bool:
         """Return whether a further range may be begun."""
-        ahead = min(self._taken) + len(self._parts) + SPARE
-        return self._begun < min(len(self._ranges), ahead)
+        ahead = min(self._parts_taken) + len(self._parts) + SPARE
+        return self._next_range < min(len(self._ranges), ahead)

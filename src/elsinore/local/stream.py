@@ -140,31 +140,31 @@ class LocalStream:
         until = self._source.available() if self._pace.once else None
         try:
             while not self._stopped.is_set():
-                begun = time.monotonic()
-                planned, self._unfinished = self._unfinished or self._planned(begun, until), None
+                started = time.monotonic()
+                planned, self._unfinished = self._unfinished or self._planned(started, until), None
                 if planned is not None:
-                    progress = self._micro_batch(planned, begun)
+                    progress = self._micro_batch(planned, started)
                     if each is not None:
                         each(progress)
                 has_events = planned is not None and planned.end != planned.begin
                 if (planned is not None and planned.ends) or (self._pace.once and not has_events):
                     break
                 if not has_events or not self._pace.once:
-                    self._stopped.wait(max(0.0, begun + self._pace.every - time.monotonic()))
+                    self._stopped.wait(max(0.0, started + self._pace.every - time.monotonic()))
         finally:
             self._source.close()
             self._sink.close()
 
-    def _planned(self, begun: float, until: Offset | None) -> BatchPlan | None:
+    def _planned(self, started: float, until: Offset | None) -> BatchPlan | None:
         """Plan the next micro-batch and save the plan for replays; None if there is none."""
         begin = self._source.first() if self._offset is None else self._offset
         end = self._source.advance(begin, self._pace.limit, until)
         has_events = end != begin
         if has_events:
-            self._idle_since = begun
-        ends = not has_events and self._is_over(begun)
+            self._idle_since = started
+        ends = not has_events and self._is_over(started)
         self._offset = begin
-        if not (has_events or ends or self._wants_tick(begun)):
+        if not (has_events or ends or self._wants_tick(started)):
             return None
         planned = BatchPlan(
             number=self._batch,
@@ -178,7 +178,7 @@ class LocalStream:
         self._checkpoint.save_begun(asdict(planned))
         return planned
 
-    def _micro_batch(self, planned: BatchPlan, begun: float) -> StreamProgress:
+    def _micro_batch(self, planned: BatchPlan, started: float) -> StreamProgress:
         """Read, compute and write one micro-batch; then save the state."""
         end, ends = planned.end, planned.ends
         self._now, self._wall = planned.now, planned.wall
@@ -208,7 +208,7 @@ class LocalStream:
             self._discard_rest()
         if any(table.num_rows for table in rejects) and self._rejects is not None:
             self._rejects(self._batch, pa.concat_tables(rejects))
-        self._write_early(begun, ends=ends)
+        self._write_early(started, ends=ends)
         self._sink.flush()
         blob = self._save(end, ends=ends)
         after, reached = self._live.statistics, self._live.watermark_seconds
@@ -223,7 +223,7 @@ class LocalStream:
             waiting=after.waiting,
             keys=after.open_keys,
             state_bytes=blob,
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - started,
             finished=time.time(),
             lag=sum(planned.unread.values()),
             open_windows=dict.fromkeys(after.open_windows, 0) if ends else after.open_windows,

@@ -129,7 +129,7 @@ def _windows(query: Query) -> str:
     window = query.window
     if window is None:
         return "one window: the whole stream"
-    window = window.written or window
+    window = window.original or window
     within = length_in_words(window, window.within)
     if is_windowed(query):
         return f"windows of {within}, every {length_in_words(window, window.step)}"

@@ -22,7 +22,7 @@ from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.modes import Uncertainty
-from elsinore.plan.trends import Kept
+from elsinore.plan.trends import Cache
 from elsinore.plan.unit import fingerprint
 
 
@@ -31,14 +31,14 @@ class MatchUnit:
     """The templates of a unit's queries."""
 
     templates: tuple[MatchTemplate, ...]
-    kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
+    cache: Cache = field(init=False, repr=False, compare=False, default_factory=Cache)
 
     @property
     def fingerprint(self) -> str:
         """A digest that two units share only if their states mean the same."""
-        if "fingerprint" not in self.kept:  # each state that is saved or loaded has it
-            self.kept["fingerprint"] = fingerprint(self.templates)
-        return str(self.kept["fingerprint"])
+        if "fingerprint" not in self.cache:  # each state that is saved or loaded has it
+            self.cache["fingerprint"] = fingerprint(self.templates)
+        return str(self.cache["fingerprint"])
 
     def partials(self, types: Mapping[str, pa.DataType]) -> list[pa.Schema]:
         """Return the schemas of partial outputs, query by query."""

@@ -30,7 +30,7 @@ def parameters_of(query: Query) -> frozenset[str]:
     )
 
 
-def bound(query: Query, values: Mapping[str, Constant]) -> Query:
+def with_parameters(query: Query, values: Mapping[str, Constant]) -> Query:
     """Return a query with its parameters replaced by values.
 
     Raises QueryError if a value has the wrong type for its place.
@@ -39,9 +39,10 @@ def bound(query: Query, values: Mapping[str, Constant]) -> Query:
         return query
     return replace(
         query,
-        where=tuple(_bound(condition, values) for condition in query.where),
+        where=tuple(_with_values(condition, values) for condition in query.where),
         returns=tuple(
-            replace(item, expression=_bound(item.expression, values)) for item in query.returns
+            replace(item, expression=_with_values(item.expression, values))
+            for item in query.returns
         ),
     )
 
@@ -56,15 +57,15 @@ def _literals(expression: Expression) -> Iterator[Literal]:
             yield from (choice for choice in node.choices if isinstance(choice, Literal))
 
 
-def _bound(node: Expression, values: Mapping[str, Constant]) -> Expression:
+def _with_values(node: Expression, values: Mapping[str, Constant]) -> Expression:
     if isinstance(node, Literal):
         return _value(node, values)
     if isinstance(node, Attribute) and isinstance(node.name, ComputedName):
-        return replace(node, name=ComputedName.of(_bound(node.name.expression, values)))
+        return replace(node, name=ComputedName.of(_with_values(node.name.expression, values)))
     if isinstance(node, InList):
         choices = tuple(cast("Literal", _value(choice, values)) for choice in node.choices)
-        return replace(node, operand=_bound(node.operand, values), choices=choices)
-    return with_children(node, tuple(_bound(part, values) for part in children(node)))
+        return replace(node, operand=_with_values(node.operand, values), choices=choices)
+    return with_children(node, tuple(_with_values(part, values) for part in children(node)))
 
 
 def _value(constant: Constant, values: Mapping[str, Constant]) -> Constant:

@@ -73,7 +73,7 @@ class Window:
 
     `events`: lengths are numbers of events of a key. `zone`: the time zone of ORIGIN, in which
     lengths are calendar days. Engines know neither: their windows count the positions of
-    `elsinore.operators.positions`, and `written` is then the window of the query.
+    `elsinore.operators.positions`, and `original` is then the window of the query.
 
     Raises QuerySemanticError if a length is not positive or beyond `LONGEST`, if one moment lies in
     more than `MOST_WINDOWS`, and if lengths are no whole days of the zone.
@@ -88,10 +88,10 @@ class Window:
     clause: str = "WITHIN"
     events: bool = False
     zone: str | None = None
-    written: Window | None = field(default=None, compare=False, repr=False)
+    original: Window | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.within <= 0 and self.written is None:
+        if self.within <= 0 and self.original is None:
             raise QuerySemanticError(
                 f"{self.clause} must be longer than 0: an empty window holds no event.",
                 span=self.span,
@@ -251,7 +251,7 @@ def windows_in_words(window: Window | None) -> str:
     """
     if window is None:
         return "one window over the whole stream"
-    window = window.written or window
+    window = window.original or window
     within, step = (length_in_words(window, length) for length in (window.within, window.step))
     if window.step == window.within:
         return f"windows of {within}, one after another"

@@ -53,13 +53,13 @@ Onward = dict[int, list[tuple[int, Ways]]]
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Positions, and which first events (`Reading.first`) have been seen by then.
+    """Positions, and the first events (`Reading.first`) before them.
 
     There are several positions only where an assignment of variables does not tell them apart.
     """
 
     positions: frozenset[int]
-    seen: frozenset[frozenset[str]]
+    first_events: frozenset[frozenset[str]]
 
 
 def guarded_template(query: Query) -> Template:
@@ -142,18 +142,20 @@ class _Asked:
                 self._near.setdefault((reading.earlier, reading.later), []).append(reading)
 
     def between(
-        self, earlier: str, later: str, seen: frozenset[frozenset[str]]
+        self, earlier: str, later: str, first_events: frozenset[frozenset[str]]
     ) -> tuple[Expression, ...]:
         """Return the conditions on neighbours bound to `earlier` and `later`."""
         near = self._near.get((earlier, later), ())
-        return tuple(dict.fromkeys(r.condition for r in near if r.first not in seen))
+        return tuple(dict.fromkeys(r.condition for r in near if r.first not in first_events))
 
     def checks(
-        self, later: str, seen: frozenset[frozenset[str]]
+        self, later: str, first_events: frozenset[frozenset[str]]
     ) -> tuple[tuple[str, Expression], ...]:
         """Return the conditions, with their anchors, on an event bound to `later`."""
         far = self._far.get(later, ())
-        return tuple(dict.fromkeys((r.earlier, r.condition) for r in far if r.first not in seen))
+        return tuple(
+            dict.fromkeys((r.earlier, r.condition) for r in far if r.first not in first_events)
+        )
 
 
 def _beyond(earlier: str, onward: Onward, variable: Sequence[str]) -> frozenset[str]:
@@ -189,10 +191,10 @@ def _assembled(
     spots: dict[_Spot, int] = {}
     order: list[_Spot] = []
 
-    def enter(seen: frozenset[frozenset[str]], entered: frozenset[int]) -> int:
+    def enter(first_events: frozenset[frozenset[str]], entered: frozenset[int]) -> int:
         name = variable[next(iter(entered))]
         names = frozenset(first for first in firsts if name in first)
-        spot = _Spot(entered, seen | names)
+        spot = _Spot(entered, first_events | names)
         if spot not in spots:
             spots[spot] = len(order)
             order.append(spot)
@@ -209,12 +211,12 @@ def _assembled(
         for entered, ways, unless in entered_at(steps, sites, query.pattern, exactly=is_next):
             later = variable[next(iter(entered))]
             reads = Reads(
-                conditions=asked.between(before, later, spot.seen),
+                conditions=asked.between(before, later, spot.first_events),
                 free=ways,
                 unless=unless,
-                checks=asked.checks(later, spot.seen),
+                checks=asked.checks(later, spot.first_events),
             )
-            moves.append(Move(number, enter(spot.seen, entered), reads))
+            moves.append(Move(number, enter(spot.first_events, entered), reads))
     states = tuple(
         State(type=types[name], needs=local[name], variable=name)
         for name in (variable[next(iter(spot.positions))] for spot in order)

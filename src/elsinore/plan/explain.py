@@ -204,7 +204,7 @@ def _query_facts(template: Template, states: int, used: Path, why: Way) -> dict[
 
 def query_warnings(query: Query) -> tuple[str, ...]:
     """Return warnings about what is legal in a query but may surprise."""
-    window = None if query.window is None else query.window.written or query.window
+    window = None if query.window is None else query.window.original or query.window
     if window is not None and window.step > window.within:
         gap = length_in_words(window, window.step - window.within)
         gaps = f"SLIDE is longer than WITHIN: windows hop and leave gaps of {gap}, whose events "
@@ -218,5 +218,5 @@ def _pane(unit: TrendUnit) -> str:
     ]
     if not windows:
         return WHOLE_STREAM
-    written = [window.written or window for window in windows]
-    return length_in_words(written[0], math.gcd(*(window.pane for window in written)))
+    originals = [window.original or window for window in windows]
+    return length_in_words(originals[0], math.gcd(*(window.pane for window in originals)))

@@ -24,7 +24,7 @@ from elsinore.plan.between import is_local
 from elsinore.plan.implied import without_implied
 from elsinore.plan.modes import Granularity
 from elsinore.plan.predicates import over_type
-from elsinore.plan.stored import stored
+from elsinore.plan.stored import stored_template
 from elsinore.plan.template import State, Template
 
 _NEGATION = "NOT depends on the events in between"
@@ -65,7 +65,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     """
     guarded = without_implied(guarded_template(query))
     reasons = _reasons(query, guarded)
-    template = stored(guarded)
+    template = stored_template(guarded)
     if isinstance(template, str):
         return Routed(Path.SETS, Way("trends built one by one", template), guarded)
     is_fine = granularity is Granularity.FINE and not (exact or guarded.ambiguous)
@@ -117,7 +117,7 @@ class Routes:
         if first is not None and known is not None and instance is not None:
             names = dict(zip(known.names, instance.names, strict=True))
             guarded = _renamed(first.guarded, query, names)
-            template = stored(guarded)
+            template = stored_template(guarded)
             assert isinstance(template, Template)
             return Routed(first.path, first.why, guarded, template)
         routed = route(query, self._granularity, exact=self._exact)

@@ -80,7 +80,7 @@ def _with_beginning(negative: Template) -> Template:
     )
 
 
-def stored(
+def stored_template(
     guarded: Template,
     negatives: Negatives | None = None,
     is_range: Callable[[Cut], bool] = lambda _: True,
@@ -93,7 +93,7 @@ def stored(
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v >= b[i-1].v;"
-    >>> found = stored(guarded_template(parse_workload(text).queries[0]))
+    >>> found = stored_template(guarded_template(parse_workload(text).queries[0]))
     >>> [len(move.reads.ranges) for move in found.moves]
     [0, 0, 1]
     """

@@ -18,7 +18,7 @@ from elsinore.plan.classes import Classes, classes_of
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import PlanOptions
 from elsinore.plan.paths import Path, Routed, Routes, Way
-from elsinore.plan.stored import Negatives, stored
+from elsinore.plan.stored import Negatives, stored_template
 from elsinore.plan.template import Cut, Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, fingerprint, partition_of
 
@@ -26,16 +26,16 @@ MOST_SHIFTS = 2**6  # of one operator: each of its totals tells all of them
 Result = TypeVar("Result")
 
 
-class Kept(dict[object, object]):
+class Cache(dict[object, object]):
     """What engines have worked out of a unit, to have it again; it stays in this process.
 
     >>> import pickle
-    >>> pickle.loads(pickle.dumps(Kept(layout=1)))
+    >>> pickle.loads(pickle.dumps(Cache(layout=1)))
     {}
     """
 
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        return Kept, ()
+    def __reduce__(self) -> tuple[type[Cache], tuple[()]]:
+        return Cache, ()
 
 
 class Squared(NamedTuple):
@@ -57,7 +57,7 @@ class TrendUnit:
     classes: Classes
     merged: MergedTemplate
     exact: bool = False  # whether it computes with integers of any size
-    kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
+    cache: Cache = field(init=False, repr=False, compare=False, default_factory=Cache)
 
     @cached_property
     def addends(self) -> tuple[Addend, ...]:
@@ -178,12 +178,12 @@ def once_per_unit(function: Callable[[TrendUnit], Result]) -> Callable[[TrendUni
     """Let a function of a unit keep its result with the unit."""
 
     @wraps(function)
-    def kept(unit: TrendUnit) -> Result:
-        if function not in unit.kept:
-            unit.kept[function] = function(unit)
-        return cast("Result", unit.kept[function])
+    def cached(unit: TrendUnit) -> Result:
+        if function not in unit.cache:
+            unit.cache[function] = function(unit)
+        return cast("Result", unit.cache[function])
 
-    return kept
+    return cached
 
 
 def plan_trends(
@@ -265,7 +265,7 @@ def _stored_and_merged(
 ) -> tuple[tuple[Template, ...], MergedTemplate]:
     """Return templates of queries, and these merged with templates of the patterns under NOT."""
     negatives = Negatives()
-    templates = [stored(member, negatives, is_range) for member in members]
+    templates = [stored_template(member, negatives, is_range) for member in members]
     known = tuple(template for template in templates if isinstance(template, Template))
     assert len(known) == len(templates)
     return known, merge_templates(known, negatives.templates(is_range))

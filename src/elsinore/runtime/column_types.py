@@ -20,17 +20,17 @@ _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", np.uint8)
 _UUID_DIGITS = [place for place in range(36) if place not in {8, 13, 18, 23}]  # others are hyphens
 
 
-def stored(table: pa.Table) -> pa.Table:
+def with_stored_types(table: pa.Table) -> pa.Table:
     """Return `table` with each column cast to its `stored_type`; values stay the same.
 
     >>> views = pa.table({"s": pa.array(["x"], pa.string_view())})
-    >>> print(stored(views).schema.field("s").type)
+    >>> print(with_stored_types(views).schema.field("s").type)
     large_string
     """
     for index, field in enumerate(table.schema):
         kind = stored_type(field.type)
         if kind != field.type:
-            chunks = [_stored(chunk, kind) for chunk in table.column(index).chunks]
+            chunks = [_as_stored(chunk, kind) for chunk in table.column(index).chunks]
             column = pa.chunked_array(chunks, kind)
             table = table.set_column(index, pa.field(field.name, kind), column)
     return table
@@ -91,7 +91,7 @@ def _stored_field(field: pa.Field) -> pa.Field:
     return field.with_type(stored_type(field.type))
 
 
-def _stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _as_stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return an array cast to `kind`, the `stored_type` of its type."""
     types, source_type = pa.types, array.type
     if source_type == kind:
@@ -99,17 +99,17 @@ def _stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if isinstance(source_type, pa.UuidType):
         return _uuid_texts(array.storage)
     if isinstance(array, pa.ExtensionArray):
-        return _stored(array.storage, kind)
+        return _as_stored(array.storage, kind)
     if types.is_run_end_encoded(source_type):
-        return _stored(pc.run_end_decode(array), kind)
+        return _as_stored(pc.run_end_decode(array), kind)
     if types.is_dictionary(source_type):
         if not types.is_dictionary(kind) or types.is_dictionary(source_type.value_type):
-            return _stored(array.dictionary, kind).take(array.indices)
-        values = _stored(array.dictionary, kind.value_type)
+            return _as_stored(array.dictionary, kind).take(array.indices)
+        values = _as_stored(array.dictionary, kind.value_type)
         indices = array.indices.cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
     if types.is_struct(source_type):
-        parts = [_stored(array.field(n), field.type) for n, field in enumerate(kind)]
+        parts = [_as_stored(array.field(n), field.type) for n, field in enumerate(kind)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
     return _stored_lists(array, kind) if types.is_nested(source_type) else array.cast(kind)
 
@@ -136,15 +136,15 @@ def _stored_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if types.is_list_view(source_type) or types.is_large_list_view(source_type):
         # Arrow's cast of list views returns other values (24.0 to 26.0): take their parts
         lengths = np.where(to_numpy(nulls), 0, to_numpy(array.sizes))
-        parts = _taken(array.values, kind.value_type, to_numpy(array.offsets), lengths)
+        parts = _ranges_of(array.values, kind.value_type, to_numpy(array.offsets), lengths)
     elif types.is_fixed_size_list(source_type):
         lengths = np.where(to_numpy(nulls), 0, source_type.list_size)
         starts = (array.offset + np.arange(len(array))) * source_type.list_size
-        parts = _taken(array.values, kind.value_type, starts, lengths)
+        parts = _ranges_of(array.values, kind.value_type, starts, lengths)
     else:
         lengths = to_numpy(array.value_lengths(), 0)
         entries = pa.struct(list(_entries(kind).type)) if types.is_map(kind) else kind.value_type
-        parts = _stored(array.flatten(), entries)
+        parts = _as_stored(array.flatten(), entries)
     wide = types.is_large_list(kind)
     ends = to_arrow(np.cumsum(np.append(0, lengths), dtype=np.int64 if wide else np.int32))
     if types.is_map(kind):
@@ -153,13 +153,13 @@ def _stored_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return array_type.from_arrays(ends, parts, type=kind, mask=nulls)
 
 
-def _taken(
+def _ranges_of(
     values: pa.Array, kind: pa.DataType, starts: NDArray[Any], lengths: NDArray[Any]
 ) -> pa.Array:
     """Return ranges of values one after another, in the type `kind`."""
     before = np.cumsum(lengths) - lengths
     places = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-    return _stored(values, kind).take(to_arrow(places))
+    return _as_stored(values, kind).take(to_arrow(places))
 
 
 def _entries(kind: pa.MapType) -> pa.Field:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, option
-from elsinore.runtime.column_types import stored
+from elsinore.runtime.column_types import with_stored_types
 from elsinore.runtime.contents import reading
 from elsinore.runtime.guessed import mark_guessed, refuse_misfits
 from elsinore.runtime.sources import (
@@ -114,7 +114,7 @@ def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
             else:
                 table = READERS[source.format](file.path, source.reading)
             check_names(table.column_names, f"'{file.path}'")
-            table = stored(table)
+            table = with_stored_types(table)
         for name, value in file.partition:
             if name not in table.column_names:
                 column = to_arrow([value] * table.num_rows, pa.string())

@@ -29,13 +29,13 @@ def _is_table(data: object) -> bool:
     return is_polars or is_pandas_frame(data) or is_dataset(data)
 
 
-def joined(tables: Mapping[str, Any]) -> pa.Table:
+def union_by_type(tables: Mapping[str, Any]) -> pa.Table:
     """Return the events of several tables, with their types in a column `type`.
 
     Columns are combined by name; one that a table lacks is null for its events. Raises InputError
     for a column that two tables have as two types.
 
-    >>> joined({"A": pa.table({"v": [1]}), "B": pa.table({"w": ["x"]})}).to_pylist()
+    >>> union_by_type({"A": pa.table({"v": [1]}), "B": pa.table({"w": ["x"]})}).to_pylist()
     [{'v': 1, 'type': 'A', 'w': None}, {'v': None, 'type': 'B', 'w': 'x'}]
     """
     by_type = {name: with_type(as_table(table), name) for name, table in tables.items()}

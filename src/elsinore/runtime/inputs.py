@@ -12,7 +12,7 @@ import pyarrow as pa
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, kind_of_value
 from elsinore.expressions.reasons import reason
-from elsinore.runtime.column_types import stored
+from elsinore.runtime.column_types import with_stored_types
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.tables import check_names, plain_dictionaries
 
@@ -44,7 +44,7 @@ def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"The events cannot be made a table: {reason(error)}.") from error
     check_names(table.column_names, "the events")
-    return plain_dictionaries(stored(table))
+    return plain_dictionaries(with_stored_types(table))
 
 
 def _convert(data: Any, few: Collection[str] | None) -> pa.Table:

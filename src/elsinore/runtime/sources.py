@@ -95,14 +95,14 @@ class DataFile:
 class Source:
     """Files of one format with a run's events.
 
-    `named` are the files and folders that were named; `streamed` says that one of these was
+    `user_paths` are the files and folders that were named; `streamed` says that one of these was
     written by a Spark stream, whose log only Spark reads. `type_from` says where a column `type`
     is taken from; None: there is none but the events' own.
     """
 
     files: tuple[DataFile, ...]
     format: FileFormat
-    named: tuple[Path, ...]  # by the user
+    user_paths: tuple[Path, ...]  # by the user
     reading: Reading = field(default=Reading())
     streamed: bool = False
     type_from: TypeFrom | None = None
@@ -110,8 +110,8 @@ class Source:
     @property
     def name(self) -> str:
         """The source's name in errors."""
-        further = len(self.named) - 1
-        return f"'{self.named[0]}'" + (f" and {further} more" if further else "")
+        further = len(self.user_paths) - 1
+        return f"'{self.user_paths[0]}'" + (f" and {further} more" if further else "")
 
 
 def find_source(
@@ -150,7 +150,7 @@ def find_source(
     return Source(
         files=tuple(data_files),
         format=_common_format(data_files, named),
-        named=tuple(named),
+        user_paths=tuple(named),
         reading=reading,
         streamed=streamed,
         type_from=type_from,

@@ -261,12 +261,12 @@ class Frames(Mapping[str, DataFrame]):
 
     def __init__(self, makers: Mapping[str, Callable[[], DataFrame]]) -> None:
         self._makers = makers
-        self._made: dict[str, DataFrame] = {}
+        self._frames: dict[str, DataFrame] = {}
 
     def __getitem__(self, name: str) -> DataFrame:
-        if name not in self._made:
-            self._made[name] = self._makers[name]()
-        return self._made[name]
+        if name not in self._frames:
+            self._frames[name] = self._makers[name]()
+        return self._frames[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._makers)

@@ -155,7 +155,7 @@ def _passes(
             units=tuple(plan.units[n] for n in numbers),
             events=events,
             statistics=tuple(statistics[n] for n in numbers),
-            seen=types_seen,
+            types_seen=types_seen,
         )
         for numbers, types_seen in zip(plan.passes, seen, strict=True)
     ]

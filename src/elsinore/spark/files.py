@@ -66,14 +66,14 @@ def read_frame(spark: SparkSession, source: Source, *, by_rows: bool = False) ->
                 f"{source.name} was written by a Spark stream, whose rows have no order. Name a "
                 f"column of times with {option('time')}."
             )
-        return spark.read.parquet(*(_place(path) for path in source.named))
+        return spark.read.parquet(*(_place(path) for path in source.user_paths))
     schemas = [parquet_schema(file.path) for file in source.files]
     schema = common_schema(source, schemas)
     reader = spark.read
     if any(file.partition for file in source.files):
-        if len(source.named) > 1:
+        if len(source.user_paths) > 1:
             raise InputError("Of partitioned data sets Spark reads one at a time. Name one folder.")
-        reader = reader.option("basePath", str(source.named[0].absolute()))
+        reader = reader.option("basePath", str(source.user_paths[0].absolute()))
     for field in schema:
         if isinstance(field.type, pa.UuidType) or pa.types.is_float16(field.type):
             raise InputError(

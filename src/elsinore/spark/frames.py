@@ -13,8 +13,8 @@ from elsinore.runtime.frames import refuse_conflicts
 from elsinore.runtime.type_from import COLUMN
 
 
-def joined(frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the events of several frames (see `elsinore.runtime.frames.joined`)."""
+def union_by_type(frames: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the events of several frames (see `elsinore.runtime.frames.union_by_type`)."""
     refuse_conflicts(
         (name, field.name, None if field.dataType == T.NullType() else field.dataType)
         for name, frame in frames.items()

@@ -94,7 +94,7 @@ class RunOperators:
             return
         for number, operator in operators.items():
             yield from outputs_of_units.rows(number, operator.close())
-        counted = {n: outputs_of_units.counted(n, running) for n, running in operators.items()}
+        counted = {n: outputs_of_units.statistics(n, running) for n, running in operators.items()}
         self._count(counted, merging.spilled_bytes)
 
     def _operators(self, numbers: Iterable[int]) -> dict[int, Operator]:
@@ -156,12 +156,13 @@ class RunOperators:
             if failure is None:
                 failure = folding.store(folding.close(), waiting)
             counted = {
-                n: outputs_of_units.counted(n, operator_of) for n, operator_of in operators.items()
+                n: outputs_of_units.statistics(n, operator_of)
+                for n, operator_of in operators.items()
             }
             if failure is None:
                 yield from waiting.batches(0)
                 counted[self.combined] = replace(
-                    folding.counted(), tied=outputs_of_units.tied(self.combined)
+                    folding.statistics(), tied=outputs_of_units.tied(self.combined)
                 )
         if counted:
             self._count(counted, merging.spilled_bytes + acted.spilled_bytes)
@@ -198,7 +199,7 @@ class Folding:
 
     def process(self, events: pa.RecordBatch, actions: Sorted) -> Iterator[pa.RecordBatch]:
         """Yield partial outputs. Raises CannotFoldError if actions overlap."""
-        folds = np.isin(events.column("key").to_numpy(), self._acted.seen)
+        folds = np.isin(events.column("key").to_numpy(), self._acted.sorted_keys)
         unfolded = events
         if not folds.all():
             yield from self._operator.process(events.filter(pa.array(~folds)))
@@ -225,7 +226,7 @@ class Folding:
             return error
         return None
 
-    def counted(self) -> OperatorStatistics:
+    def statistics(self) -> OperatorStatistics:
         """Return the statistics of folding."""
         return replace(self._operator.statistics, totals=self._rows)
 
@@ -277,7 +278,7 @@ class PartitionOutputs:
                 groups = _groups(self._merging, partial)
                 yield self._run.outputs.row(self._run.units[number], partial, groups)
 
-    def counted(self, number: int, operator: Operator) -> OperatorStatistics:
+    def statistics(self, number: int, operator: Operator) -> OperatorStatistics:
         """Return the statistics of a unit's operator without events of other partitions."""
         statistics = operator.statistics
         return replace(

@@ -34,8 +34,8 @@ from elsinore.spark.shuffle import (
     known_cores,
     layout_of,
     packed,
+    repartitioned,
     rows_at_once,
-    sent,
     task_memory,
 )
 from elsinore.spark.spreading import Share, spread
@@ -50,7 +50,7 @@ class Pass:
     units: tuple[Unit, ...]
     events: Events
     statistics: tuple[StatisticsAccumulator | None, ...]
-    seen: TypesSeen | None = None
+    types_seen: TypesSeen | None = None
 
     @cached_property
     def presented(self) -> dict[int, Presented]:
@@ -101,7 +101,7 @@ class Pass:
     def _finished(self, finish: MapInArrow, schema: T.StructType) -> DataFrame:
         """Return `finish` of partial outputs, shuffled by group if these are added up."""
         blobs, run = self._blobs, self._operators
-        events = sent(blobs.frame, blobs.partitions)
+        events = repartitioned(blobs.frame, blobs.partitions)
         if not self._adds_up_over_partitions:
             return events.mapInArrow(shipped(Chained(run, finish)), schema)
         names = self.units[0].group_by
@@ -140,7 +140,9 @@ class Pass:
         read: Scanned | str = "times are uncertain"
         if options.uncertain is None:
             source = self.events.source
-            read = scanned(frame, self.units, options, layout, self.statistics, self.seen, source)
+            read = scanned(
+                frame, self.units, options, layout, self.statistics, self.types_seen, source
+            )
             if not isinstance(read, str):
                 few = read.partitions <= TASKS_PER_CORE * known_cores(frame.sparkSession)
                 stretches = read.task.packing.stretches

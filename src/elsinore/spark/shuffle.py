@@ -51,7 +51,7 @@ def packed(
     return selected.mapInArrow(shipped(packing), from_arrow_schema(TRAVELS))
 
 
-def sent(blobs: DataFrame, partitions: int) -> DataFrame:
+def repartitioned(blobs: DataFrame, partitions: int) -> DataFrame:
     """Return blobs repartitioned to their target partitions."""
     return blobs.repartitionById(partitions, "pid")
 

@@ -24,7 +24,7 @@ from elsinore.model.window import Window
 from elsinore.numeric.exact import encode, extended
 from elsinore.operators.slots import KeySlots, slots_of, with_slots
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.plan.stored import stored
+from elsinore.plan.stored import stored_template
 from elsinore.plan.template import Template
 from elsinore.trends.exact_sums import EventValues, ExactSums, Sums
 from elsinore.trends.partials import from_means, merge, totals_fields
@@ -72,7 +72,7 @@ class ExactEvaluator:
         self._by_time = by_time
         templates = {
             query: template
-            for query, template in enumerate(unit.templates or map(stored, unit.members))
+            for query, template in enumerate(unit.templates or map(stored_template, unit.members))
             if isinstance(template, Template) and template.is_pairwise
         }
         self._summed = list(templates)  # the queries that are sums per state, ...

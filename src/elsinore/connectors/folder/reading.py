@@ -22,7 +22,7 @@ from elsinore.connectors.records.fit import (
 from elsinore.connectors.records.json_records import JsonRecords
 from elsinore.connectors.rejects import no_rejects, refuse, rejected_rows, rejects_table
 from elsinore.errors import InputError
-from elsinore.runtime.column_types import stored
+from elsinore.runtime.column_types import with_stored_types
 from elsinore.runtime.contents import open_content, reading
 from elsinore.runtime.json_lines import BYTE_ORDER_MARK, json_lines
 from elsinore.runtime.sources import Reading, folder_columns, format_of
@@ -101,7 +101,7 @@ class FolderReader:
         with reading(path), pq.ParquetFile(path) as file:
             names = [name for name in self.schema.names if name in file.schema_arrow.names]
             table = file.read_row_groups(range(split.first, split.stop), columns=names)
-        table = stored(table.replace_schema_metadata(None))
+        table = with_stored_types(table.replace_schema_metadata(None))
         return fit_typed(self._with_folder_columns(table, split), self.schema, f"'{path}'")
 
     def _json(self, path: Path, split: FileSplit) -> tuple[pa.Table, pa.Table]:

@@ -271,7 +271,9 @@ def file_schema(folder: Path, relative: str, reading: Reading) -> pa.Schema:
         schema = parquet_schema(path)
     else:
         assert file_format is not None  # only files with a known suffix are admitted
-        source = Source(files=(DataFile(path),), format=file_format, named=(path,), reading=reading)
+        source = Source(
+            files=(DataFile(path),), format=file_format, user_paths=(path,), reading=reading
+        )
         schema = read_source(source).schema
     fields = [
         pa.field(f.name, pa.string() if pa.types.is_null(f.type) else stored_type(f.type))

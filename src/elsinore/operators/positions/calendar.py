@@ -53,11 +53,11 @@ class CalendarDays:
             within=length(window.within),
             slide=None if window.slide is None else length(window.slide),
             per_microsecond=self.per_microsecond,
-            written=window,
+            original=window,
         )
 
     @property
-    def shown(self) -> Window:
+    def window_of_bounds(self) -> Window:
         """A window with the precision of days' bounds: whole seconds."""
         return Window(within=UNITS["second"] * self.per_microsecond)
 

@@ -29,7 +29,7 @@ class EventCount:
         return Window(
             within=window.within - 1 if is_relative else window.within,
             slide=window.slide,
-            written=window,
+            original=window,
         )
 
 

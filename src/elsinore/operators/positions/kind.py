@@ -146,7 +146,7 @@ class PositionedKind:
         positions = _positions(unit)
         times = {name: window for name, window in form.times.items() if name not in BOUNDS}
         if isinstance(positions, CalendarDays):
-            times |= {name: positions.shown for name in form.times if name in BOUNDS}
+            times |= {name: positions.window_of_bounds for name in form.times if name in BOUNDS}
         return replace(form, times=times)
 
     def finish(

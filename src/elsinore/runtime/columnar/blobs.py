@@ -30,7 +30,7 @@ class Layout:
     events: pa.Schema
 
     @property
-    def counted(self) -> pa.Schema:
+    def keys_with_counts(self) -> pa.Schema:
         """The columns of a blob's keys, and the column of their numbers of events."""
         return self.keys.append(pa.field(EVENTS_OF_KEY, pa.int32()))
 
@@ -90,7 +90,7 @@ def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:
         source = pa.BufferReader(data.slice(first, last - first))
         keys, events = pa.ipc.read_message(source), pa.ipc.read_message(source)
         yield Blob(
-            pa.ipc.read_record_batch(keys, layout.counted),
+            pa.ipc.read_record_batch(keys, layout.keys_with_counts),
             pa.ipc.read_record_batch(events, layout.events),
         )
 

@@ -88,8 +88,8 @@ class Merging:
     It needs about three times `memory`, plus the memory of the keys' values. Simultaneous events of
     a key are never divided between runs, so they must fit in memory.
 
-    Several `Merging` can use the same `shared` codes; `seen` are the codes of keys whose events
-    are sorted, which are all when `batches` yields its first batch.
+    Several `Merging` can use the same `shared` codes; `sorted_keys` are the codes of keys whose
+    events are sorted, which are all when `batches` yields its first batch.
     """
 
     layout: Layout
@@ -99,7 +99,7 @@ class Merging:
     batch_rows: int = BATCH_ROWS
     shared: KeyCodes | None = None
     codes: KeyCodes = field(init=False)
-    seen: Codes = field(init=False, default_factory=lambda: np.zeros(0, dtype=np.int32))
+    sorted_keys: Codes = field(init=False, default_factory=lambda: np.zeros(0, dtype=np.int32))
     rows: int = field(init=False, default=0)  # number of events added
     _blobs: list[Blob] = field(init=False, default_factory=list)
     _bytes: int = field(init=False, default=0)
@@ -144,7 +144,7 @@ class Merging:
         blobs = [blob for blob in self._blobs if blob.events.num_rows]
         blobs.sort(key=lambda blob: int(blob.events.column("time")[0].as_py()))
         codes = self.codes.number(blobs)
-        self.seen = np.union1d(self.seen, codes)
+        self.sorted_keys = np.union1d(self.sorted_keys, codes)
         lengths = np.concatenate([blob.keys.column(-1).to_numpy() for blob in blobs])
         columns = [
             pa.concat_arrays([blob.events.column(n) for blob in blobs])

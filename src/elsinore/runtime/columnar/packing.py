@@ -188,7 +188,9 @@ class Packing:
                 bounds = np.clip(starts[first : last + 1], start, stop)
                 counts = pa.array(np.diff(bounds).astype(np.int32))
                 columns = [column.slice(first, last - first) for column in keys]
-                counted = pa.RecordBatch.from_arrays([*columns, counts], schema=self.layout.counted)
+                counted = pa.RecordBatch.from_arrays(
+                    [*columns, counts], schema=self.layout.keys_with_counts
+                )
                 yield target, counted, events.slice(start, stop - start)
 
 

@@ -38,7 +38,7 @@ class Watermark:
         self._idle_timeout = idle_timeout
         self._per_second = per_second
         self._greatest: dict[str, int] = {}
-        self._seen: dict[str, float] = {}  # when a partition was last seen
+        self._last_seen: dict[str, float] = {}  # when a partition was last seen
         self._reached = start
 
     @property
@@ -48,22 +48,22 @@ class Watermark:
 
     def expect(self, partition: str, now: float) -> None:
         """Wait for a partition from which no event has come yet, until it is idle."""
-        self._seen.setdefault(partition, now)
+        self._last_seen.setdefault(partition, now)
 
     def observe(self, greatest: int, partition: str = LONELY, *, now: float) -> None:
         """Record the greatest time of some events of a partition."""
         self._greatest[partition] = max(greatest, self._greatest.get(partition, greatest))
-        self._seen[partition] = now
+        self._last_seen[partition] = now
 
     def at(self, now: float) -> int | None:
         """Return the watermark; None before the first event."""
-        active = [name for name, seen in self._seen.items() if not self._is_idle(now - seen)]
+        active = [name for name, seen in self._last_seen.items() if not self._is_idle(now - seen)]
         if any(name not in self._greatest for name in active):
             return self._reached  # waiting for a partition
         time = min((self._greatest[name] for name in active), default=None)
         greatest = self.greatest
         if time is None and greatest is not None:  # all are idle
-            idle = now - max(self._seen.values())
+            idle = now - max(self._last_seen.values())
             time = greatest + int(idle * self._per_second)
         if time is not None:
             reached = time - self._lateness
@@ -72,13 +72,13 @@ class Watermark:
 
     def saved(self) -> dict[str, Any]:
         """Return the state, as JSON values."""
-        return {"greatest": self._greatest, "seen": self._seen, "reached": self._reached}
+        return {"greatest": self._greatest, "seen": self._last_seen, "reached": self._reached}
 
     def restore(self, saved: Mapping[str, Any], now: float | None = None) -> None:
         """Restore the result of `saved`; with `now`, partitions count as seen then."""
         self._greatest = {str(name): int(time) for name, time in saved["greatest"].items()}
         seen = {str(name): float(time) for name, time in saved.get("seen", {}).items()}
-        self._seen = seen if now is None else dict.fromkeys(self._greatest, now)
+        self._last_seen = seen if now is None else dict.fromkeys(self._greatest, now)
         self._reached = None if saved["reached"] is None else int(saved["reached"])
 
     def _is_idle(self, seconds: float) -> bool:

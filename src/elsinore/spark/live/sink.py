@@ -69,7 +69,7 @@ class BatchWriter:
 
     def write(self, rows_of_answers: Iterable[Answer], batch: int) -> None:
         """Write the results and rejects in the rows of a micro-batch."""
-        begun = time.monotonic()
+        started = time.monotonic()
         answers = list(rows_of_answers)
         rows = {}
         for name, table in self._results(answers, RESULT).items():
@@ -90,7 +90,7 @@ class BatchWriter:
             if answer.kind == COUNTS
         ]
         if counts:
-            self._keep_progress(batch, counts, rows, begun)
+            self._keep_progress(batch, counts, rows, started)
 
     def _results(self, answers: list[Answer], kind: str) -> dict[str, pa.Table]:
         """Return the result rows of one kind by the queries' names."""
@@ -117,7 +117,11 @@ class BatchWriter:
         return {name: pa.concat_tables(pieces) for name, pieces in results.items()}
 
     def _keep_progress(
-        self, batch: int, counts: list[tuple[int, BucketCounts]], rows: dict[str, int], begun: float
+        self,
+        batch: int,
+        counts: list[tuple[int, BucketCounts]],
+        rows: dict[str, int],
+        started: float,
     ) -> None:
         """Save the progress after a micro-batch, and report it."""
         first = counts[0][1]  # of the whole micro-batch, the same in all
@@ -143,7 +147,7 @@ class BatchWriter:
             waiting=sum(answer.waiting for _, answer in counts),
             keys=sum(answer.keys for _, answer in counts),
             state_bytes=sum(answer.state_bytes for _, answer in counts),
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - started,
             finished=now,
             lag=first.lag,
             open_windows=open_windows,

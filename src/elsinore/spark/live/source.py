@@ -98,7 +98,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._task: SourceTask = pickle.loads(base64.b64decode(task))
         self._source: StreamSource | None = None
         self._until: Offset | None = None  # the end of a run with trigger availableNow
-        self._begun: float | None = None
+        self._started: float | None = None
         self._idle_since: float | None = None
         self._ended = False
 
@@ -192,9 +192,9 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _now(self, before: float) -> float:
         """Return the seconds for which the stream has run, without pauses between runs."""
-        if self._begun is None:
-            self._begun = time.monotonic() - before
-        return time.monotonic() - self._begun
+        if self._started is None:
+            self._started = time.monotonic() - before
+        return time.monotonic() - self._started
 
     def _ends(self, now: float, has_events: bool) -> bool:
         timeout = self._task.end_on_idle

@@ -136,12 +136,12 @@ class LiveStream:
         target = target_of(path, format, sink, foreach_batch, self._planner.queries)
         if early is None and self._options.early is not None:
             early = early_to(target)
-        begun = started_or_continued(
+        continuation = started_or_continued(
             self._planner, self._schema, self._reading, checkpoint_folder, self._options.buckets
         )
-        for name, change in begun.changes.items():
+        for name, change in continuation.changes.items():
             LOG.info("query %s is %s", name, change.value)
-        plan = self._planned(begun)
+        plan = self._planned(continuation)
         writer = BatchWriter(
             plan=plan,
             checkpoint=checkpoint_folder,
@@ -166,20 +166,20 @@ class LiveStream:
                 .trigger(**(trigger or {"processingTime": "1 second"}))
                 .start()
             )
-        return RunningStream(query, writer, begun.changes)
+        return RunningStream(query, writer, continuation.changes)
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of the events."""
         return self._schema
 
-    def _planned(self, begun: Continuation) -> StreamPlan:
+    def _planned(self, continuation: Continuation) -> StreamPlan:
         """Return the plan of the stream for a continuation."""
         options = self._options
-        clock = begun.generations[max(begun.generations)].setup.options.clock
+        clock = continuation.generations[max(continuation.generations)].setup.options.clock
         return StreamPlan(
-            generations=begun.generations,
-            buckets=begun.buckets,
+            generations=continuation.generations,
+            buckets=continuation.buckets,
             lateness=options.lateness,
             per_second=1_000_000 * clock.per_microsecond,
             source=_name_of(self._source),
@@ -187,11 +187,11 @@ class LiveStream:
             ahead=options.ahead,
             ended=tuple(
                 str(BucketName(number, key, bucket))
-                for number, keys in begun.ended.items()
+                for number, keys in continuation.ended.items()
                 for key, count in keys.items()
                 for bucket in range(count)
             ),
-            query_names=begun.former | {query.name for query in self._planner.queries},
+            query_names=continuation.former | {query.name for query in self._planner.queries},
         )
 
     def _prepare_session(self) -> None:

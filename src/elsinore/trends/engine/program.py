@@ -49,9 +49,9 @@ def engine_unit(
     if types is None or unit.path is Path.COARSE:
         return unit
     place = "engine", tuple(sorted(map(str, types.items())))
-    if place not in unit.kept:
-        unit.kept[place] = stored_unit(unit, lambda cut: is_range(cut, types))
-    return cast("TrendUnit", unit.kept[place])
+    if place not in unit.cache:
+        unit.cache[place] = stored_unit(unit, lambda cut: is_range(cut, types))
+    return cast("TrendUnit", unit.cache[place])
 
 
 class ProgramBuilder:
@@ -115,9 +115,9 @@ class ProgramBuilder:
     def shared(cls, unit: TrendUnit) -> ProgramBuilder:
         """Return the tables of a unit that all its operators share, in whatever threads."""
         with _lock:
-            if "program" not in unit.kept:
-                unit.kept["program"] = cls(unit)
-            return cast("ProgramBuilder", unit.kept["program"])
+            if "program" not in unit.cache:
+                unit.cache["program"] = cls(unit)
+            return cast("ProgramBuilder", unit.cache["program"])
 
     def tables(self) -> Program:
         """Return the tables with all classes that were added; they are never written to."""
