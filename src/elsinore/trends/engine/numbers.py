@@ -1,14 +1,14 @@
 # cython: infer_types=True
 """Numbers beyond a double's range: a mantissa and a power of 2**512.
 
-A number is `mantissa * 2**(512 * power)`. In its normal form the mantissa is below 2**512, and with
-a power above 0 at least 1 (in magnitude); zero has power 0. So numbers below 2**512 are plain
-doubles, and counts are exact up to 2**53. Infinities and NaN have the power `BEYOND`.
+A number is `mantissa * 2**(512 * power)`. In normal form its mantissa is below 2**512, and at least
+1 in magnitude if the power is above 0; zero has power 0. So numbers below 2**512 are plain doubles,
+and counts are exact up to 2**53. Infinities and NaN have the power `BEYOND`.
 
 Lanes of numbers are added without branches, so that the processor adds several at once.
 
-A key whose numbers are all below 2**512 has no powers to look at: its slot is not `scaled`, and its
-lanes are added as plain doubles. Its first number that passes the limit makes it `scaled`
+While all numbers of a key are below 2**512, its powers are not read: its slot is not `scaled`, and
+its lanes are added as plain doubles. Its first number beyond the limit makes the slot `scaled`
 (`elsinore.trends.engine.rows`).
 """
 
@@ -112,7 +112,7 @@ def pairs(left: Number, right: Number, both: Number) -> Number:
     """Return the number of pairs of different trends, one of each of two patterns.
 
     `left` and `right` are the numbers of their trends, `both` of those that are trends of both.
-    With l and r alone and b of both: l*r + l*b + r*b + b*(b - 1)/2.
+    With l and r trends of one pattern only, and b of both: l*r + l*b + r*b + b*(b - 1)/2.
 
     >>> tuple(pairs(Number(6.0, 0.0), Number(7.0, 0.0), Number(4.0, 0.0)))
     (32.0, 0.0)
@@ -170,13 +170,26 @@ def add(
     begin: Index,
     lanes: Index,
     scaled: Index,
+    period: Index,
 ) -> cython.void:
-    """Add lanes of a row of numbers to lanes of another one; scaled: whether they have powers."""
+    """Add lanes of a row of numbers, from `begin` on, to lanes of another row, from `first` on.
+
+    scaled: whether they have powers. period: the number of source lanes, if these are repeated;
+    else 0.
+    """
     if scaled:
-        add_lanes(to, at, first, source, row, begin, 0, lanes)
-        return
-    for lane in range(lanes):
-        to.cells[at, first + lane] += source.cells[row, begin + lane]
+        add_lanes(to, at, first, source, row, begin, period, lanes)
+    elif period == 0:
+        for lane in range(lanes):
+            to.cells[at, first + lane] += source.cells[row, begin + lane]
+    elif period == 1:
+        repeated: cython.double = source.cells[row, begin]
+        for lane in range(lanes):
+            to.cells[at, first + lane] += repeated
+    else:
+        for node in range(lanes // period):
+            for lane in range(period):
+                to.cells[at, first + node * period + lane] += source.cells[row, begin + lane]
 
 
 @cython.inline
@@ -221,10 +234,7 @@ def add_lanes(
     period: Index,
     lanes: Index,
 ) -> cython.void:
-    """Add lanes that have powers to others; period: so many are repeated, if not 0.
-
-    All numbers are in their normal form.
-    """
+    """Add lanes that have powers, in normal form, as `add` does."""
     if period == 0:  # the processor adds several lanes at once
         for lane in range(lanes):
             left: Number = number_of(to, at, first + lane)
@@ -246,9 +256,9 @@ def add_multiples(
     by: Index,
     lanes: Index,
 ) -> cython.void:
-    """Add the first lanes of a row, times those of row `by` of `factors`, to lanes of another row.
+    """Add the first lanes of a row, times row `by` of `factors`, to lanes of another row.
 
-    It is quick if the factors' mantissas are 0 or from 2**-256 to 2**256.
+    This is quick if the factors' mantissas are 0 or from 2**-256 to 2**256.
     """
     is_quick: cython.bint = True
     for lane in range(lanes):
@@ -277,7 +287,7 @@ def add_multiples(
 def take_least(
     to: Lanes, at: Index, first: Index, source: Lanes, row: Index, begin: Index, lanes: Index
 ) -> cython.void:
-    """Take the lesser of the extremes in lanes of two rows."""
+    """Reduce extremes in lanes of a row to those of another row that are less."""
     for lane in range(lanes):
         to.extremes[at, first + lane] = min(
             to.extremes[at, first + lane], source.extremes[row, begin + lane]
@@ -296,7 +306,7 @@ def copy(
     lanes: Index,
     scaled: Index,
 ) -> cython.void:
-    """Copy lanes of a row of numbers; scaled: with their powers."""
+    """Copy lanes of a row of numbers; scaled: also their powers."""
     for lane in range(lanes):
         to.cells[at, first + lane] = source.cells[row, begin + lane]
     if scaled:
@@ -307,7 +317,7 @@ def copy(
 @cython.inline
 @cython.nogil
 def clear(lanes: Lanes, at: Index, begin: Index, end: Index, scaled: Index) -> cython.void:
-    """Let the numbers of lanes `begin` to before `end` be 0; scaled: and their powers."""
+    """Set the numbers of lanes `begin` to before `end` to 0; scaled: also their powers."""
     for lane in range(begin, end):
         lanes.cells[at, lane] = 0.0
     if scaled:

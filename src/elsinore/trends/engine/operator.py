@@ -34,9 +34,10 @@ from elsinore.trends.values import (
     rank_columns,
 )
 
-CHUNK = 2**16  # events whose columns are made at once: they stay in the processor's cache
-AHEAD = 2**14  # events that are looked at for classes that are not known yet
+CHUNK = 2**16  # events whose columns fit into the processor's cache
+AHEAD = 2**14  # events that are searched for new classes
 _COUNTED = ("events", "totals", "state_bytes")  # statistics that are saved
+_MODES = {Sharing.NEVER: NO_SHARING, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
 
@@ -53,9 +54,13 @@ class EngineOperator:
         record: bool = False,
     ) -> None:
         self.unit = unit
-        self._modes = (one_slot, ordered, record)
+        self._modes: dict[str, Any] = {  # the arguments
+            "one_slot": one_slot,
+            "ordered": ordered,
+            "record": record,
+            "sharing": sharing,
+        }
         self._one_slot = one_slot
-        self._sharing = sharing
         self._statistics = TrendStatistics()
         self._read = (
             *(f"sum:{name}" for name in unit.summed),
@@ -72,9 +77,9 @@ class EngineOperator:
         self._window_ends = WindowEnds([member.query.window for member in unit.members])
 
     def _begin(self, schema: pa.Schema | None) -> None:
-        """Make the program and an empty state for events of a schema; None: before any event.
+        """Build the program and an empty state for events of a schema; None: before any event.
 
-        What conditions compare depends on the types of attributes.
+        Conditions depend on the types of the attributes that they compare.
         """
         prefix, types = "pair:", None
         if schema is not None:
@@ -95,11 +100,10 @@ class EngineOperator:
             builder.bounds.attributes,
             [(block.order, block.is_falling) for block in builder.layout.blocks],
         )
-        _, ordered, record = self._modes
-        self._shared = SharingCounts(self.unit, builder.sharing.sets, record=record)
-        mode = {Sharing.NEVER: NO_SHARING, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}
-        shape = builder.shape(self._conditions.count)
-        self._store = Store(shape, ordered, self._one_slot, mode[self._sharing])
+        modes, shape = self._modes, builder.shape(self._conditions.count)
+        self._shared = SharingCounts(self.unit, builder.sharing.sets, record=modes["record"])
+        mode = _MODES[modes["sharing"]]
+        self._store = Store(shape, modes["ordered"], modes["one_slot"], mode)
         self._store.conditions = self._conditions.conditions
         self._store.of_anchor = self._conditions.of_anchor
         self._take_tables()
@@ -109,7 +113,7 @@ class EngineOperator:
 
     @property
     def statistics(self) -> TrendStatistics:
-        """What the operator has done so far."""
+        """The statistics so far."""
         self._statistics.matched = self._store.matched
         self._statistics.classes = int(np.count_nonzero(self._store.seen))
         self._statistics.state_bytes = max(self._statistics.state_bytes, self._store.nbytes)
@@ -118,36 +122,25 @@ class EngineOperator:
 
     @staticmethod
     def bytes_per_key(unit: TrendUnit) -> int:
-        """Return how much memory each key takes, beside rows of many events."""
+        """Return the memory of each key, without rows of many events."""
         in_engine = engine_unit(unit)
         assert in_engine is not None
         builder = ProgramBuilder.shared(in_engine)
         return bytes_per_slot(builder.shape(len(builder.steps.conditions)))
 
     @property
-    def modes(self) -> dict[str, Any]:
-        """The arguments with which the operator was made."""
-        one_slot, ordered, record = self._modes
-        return {
-            "one_slot": one_slot,
-            "ordered": ordered,
-            "record": record,
-            "sharing": self._sharing,
-        }
-
-    @property
     def open_group(self) -> int:
-        """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
+        """With `one_slot`, the group of the current key; -1 before the first one."""
         slot = self._store.per_slot["slots"][0]
         return int(slot["group"]) if slot["key"] >= 0 else -1
 
     def process(
         self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
     ) -> pa.RecordBatch:
-        """Take a batch; return totals that are final already (with `one_slot`), else none.
+        """Process a batch; with `one_slot`, return the totals that are final.
 
-        slots: of keys; None: a key is its own slot. until: then do as `close` does. Raises
-        InputError where a key's rows are not in time order.
+        slots: of keys; None: a key is its own slot. until: close windows as `close` does. Raises
+        InputError if a key's rows are not in time order.
         """
         missing = [name for name in self._read if batch.schema.get_field_index(name) < 0]
         if missing:
@@ -156,10 +149,10 @@ class EngineOperator:
             self._statistics.events += batch.num_rows
             if not self._has_begun:
                 self._begin(batch.schema)
-            if self._one_slot and self.unit.squared:  # the others were given out
+            if self._one_slot and self.unit.squared:  # others are final
                 self._shifts.keep(self._shifts.groups == self.open_group)
             for begin in range(0, batch.num_rows, CHUNK):
-                self._let_act(self._take_events(batch.slice(begin, CHUNK), slots))
+                self._process_events(self._take_events(batch.slice(begin, CHUNK), slots))
         if until is not None:
             return self.close(until)
         if not self._one_slot:
@@ -168,13 +161,13 @@ class EngineOperator:
         return self._take(lambda totals: totals["group"] != group)
 
     def _take_events(self, batch: pa.RecordBatch, slots: KeySlots | None) -> NDArray[np.int64]:
-        """Take the columns of a batch, with a slot for each event; return the events' classes."""
+        """Read the columns of a batch, with a slot for each event; return the events' classes."""
         of_keys = numbers_of(batch, "key", np.int32) if slots is None else slots_of(batch, slots)
         if not self._one_slot:
             count = int(of_keys.max(initial=-1)) + 1
             self._store.grow_slots(count)
             if self._store.shape.row_blocks and count > 1:
-                # a key's rows are read again and again: they stay in the processor's cache
+                # rows of one key stay in the processor's cache
                 by_key, _ = rows_by_code(of_keys, count)
                 batch, of_keys = batch.take(to_arrow(by_key)), of_keys[by_key]
         columns: dict[str, Any] = {
@@ -191,7 +184,7 @@ class EngineOperator:
         return codes
 
     def _attributes(self, batch: pa.RecordBatch, groups: NDArray[np.int32]) -> dict[str, Any]:
-        """Return the columns of attributes: what events add up, and what conditions compare."""
+        """Return the columns of attributes: addends, and values that conditions compare."""
         addends, present = np.empty((0, len(groups))), np.empty((0, len(groups)), np.uint8)
         if self.unit.addends:
             addends, present = addend_columns(self.unit, batch, groups, self._shifts)
@@ -204,8 +197,8 @@ class EngineOperator:
             **self._builder.bounds.columns(batch, self._conditions.text_codes),
         }
 
-    def _let_act(self, codes: NDArray[np.int64]) -> None:
-        """Let all events of a batch act, and do what the loop stops for."""
+    def _process_events(self, codes: NDArray[np.int64]) -> None:
+        """Process all events of a batch; add classes and room when the loop stops for them."""
         store, batch, event = self._store, self._events, 0
         self._shared.make_room(store, len(codes))
         if self._builder.is_numbered:  # classes were numbered anew
@@ -220,15 +213,15 @@ class EngineOperator:
         self._conditions.check()
 
     def _take_tables(self) -> None:
-        """Take the tables with the classes that were added since."""
+        """Use the tables with the classes that were added since."""
         self._program = self._builder.tables()
         self._store.have_reads(self._builder.most_reads)
         self._store.have_classes(len(self._program.classes))
 
     def _make_room(self, expected: int = 0) -> bool:
-        """Make room for totals, or for rows of events; return False if there was enough.
+        """Make room for totals or for rows of events; return False if there was enough.
 
-        expected: an estimate of how many totals there will be.
+        expected: an estimate of the number of totals.
         """
         store = self._store
         if store.needs_rows:
@@ -256,7 +249,7 @@ class EngineOperator:
         return totals
 
     def _ends(self, totals: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Return when the windows of totals end."""
+        """Return the times at which the windows of totals end."""
         return self._window_ends.end_times(totals["query"], totals["window"])
 
     def _take(self, is_chosen: Any) -> pa.RecordBatch:
@@ -270,18 +263,20 @@ class EngineOperator:
             chosen = is_chosen(arrays["totals"])
             if not chosen.any():
                 return self._nothing
-        given = {name: array[chosen] for name, array in arrays.items()}
+        removed = {name: array[chosen] for name, array in arrays.items()}
         store.set_totals({n: array[~chosen] for n, array in arrays.items()}, len(store.totals))
         rebuild(store)
         self._statistics.totals += int(chosen.sum())
-        cells, powers = normal(given["total_cells"], LIMBS * given["total_powers"].astype(np.int64))
+        cells, powers = normal(
+            removed["total_cells"], LIMBS * removed["total_powers"].astype(np.int64)
+        )
         columns: dict[str, NDArray[Any]] = {
-            name: given["totals"][name] for name in ("query", "group", "window")
+            name: removed["totals"][name] for name in ("query", "group", "window")
         }
         for field in range(self.unit.linear):
             columns[f"cell{field}"], columns[f"power{field}"] = cells[:, field], powers[:, field]
         for number in range(self.unit.extremes):
-            columns[f"extreme{number}"] = given["total_extremes"][:, number]
+            columns[f"extreme{number}"] = removed["total_extremes"][:, number]
         if self.unit.squared:
             places = (columns[name] for name in ("query", "group", "window"))
             shifts = self._shifts.columns(*map(np.ascontiguousarray, places))
@@ -289,7 +284,7 @@ class EngineOperator:
         return self._batches.of([columns[name] for name in self._batches.schema.names])
 
     def deadline(self) -> int | None:
-        """Return the end of the first window of which there is something to give out."""
+        """Return the earliest end of a window that is open or has totals; None without any."""
         arrays = self._store.per_slot
         used = arrays["slots"]["key"] >= 0
         totals = self._store.total_arrays()["totals"]
@@ -303,24 +298,24 @@ class EngineOperator:
         return min((int(some.min()) for some in ends if len(some)), default=None)
 
     def forget(self, slots: NDArray[np.int64]) -> None:
-        """Make slots ready for other keys; nothing of their keys is open."""
+        """Free slots without open windows for other keys."""
         for slot in slots[slots < len(self._store.slots)].tolist():
             free_slot(self._program, self._store, slot)
         self._store.release(slots[slots < len(self._store.slots)])
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the slots that keys have, and the time of each one's last event."""
+        """Return the slots of keys, and the time of each key's last event."""
         slots = self._store.per_slot["slots"]
         used = np.flatnonzero(slots["key"] >= 0)
         return used, slots["time"][used]
 
     def save(self) -> bytes:
-        """Return all that is needed to go on later as if never stopped."""
+        """Return the state as bytes from which `load` continues."""
         shifted, shifts = self._shifts.saved
         arrays: dict[str, NDArray[Any]] = {
             **{f"store.{name}": a for name, a in save_store(self._program, self._store).items()},
-            "modes": np.array(self._modes),
-            "sharing": np.array(self._sharing.value),
+            "modes": np.array([self._modes[name] for name in ("one_slot", "ordered", "record")]),
+            "sharing": np.array(self._modes["sharing"].value),
             "shifts": shifts,
             "shifted": shifted,
             "classes": np.array(self._builder.codes(np.flatnonzero(self._store.seen).tolist())),
@@ -335,9 +330,9 @@ class EngineOperator:
     @classmethod
     @reading_state(SAVED_BY)
     def load(cls, unit: TrendUnit, blob: bytes) -> EngineOperator:
-        """Return the operator that `save` made the bytes of.
+        """Return the operator whose state `save` returned.
 
-        Raises StateError where the bytes are damaged or of another version or workload.
+        Raises StateError if the bytes are damaged or of another version or workload.
         """
         arrays = unpack(SAVED_BY, unit.fingerprint, blob)
         one_slot, ordered, record = arrays["modes"].tolist()

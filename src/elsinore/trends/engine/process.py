@@ -2,12 +2,12 @@
 """The loop over a batch's events, the end of timestamps, and the end of windows.
 
 For each event: what the events before its timestamp added is stored, windows close and open, and
-the event acts on the lanes of its class's steps. The loop stops, before it changes anything, at an
-event that needs something from the caller.
+the event acts on the lanes of its class's steps. The loop stops at an event that needs something
+from the caller, before that event changes anything.
 
-Simultaneous events do not precede one another: all of them read the lanes as they were before. So
-what they add is added up apart, and stored once no other event can have their timestamp. An event
-that NOT forbids empties lanes only of earlier trends.
+Simultaneous events do not precede one another: all of them read the lanes from before their
+timestamp. So their contributions are kept apart, and stored once no further event can have that
+timestamp. An event that NOT forbids empties only lanes of earlier trends.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from elsinore.trends.engine.windows import close_windows, first_to_end_after, mo
 @cython.ccall
 @cython.exceptval(check=False)
 def process(program: Program, store: Store, batch: Batch, begin: Index) -> Index:
-    """Let events act from `begin` on; return the first one that cannot, or their number.
+    """Process the events from `begin` on; return the first that cannot be, or their number.
 
-    An event cannot act if its class is unknown, if it is earlier than its key's last one, or if
-    there may be too little room for the totals of windows that it closes, or for rows.
+    An event cannot be processed if its class is unknown, if it is earlier than its key's last one,
+    or if there may be too little room for rows, or for the totals of windows that it closes.
     """
     event: Index = begin - 1
     with cython.nogil:
@@ -81,7 +81,7 @@ def process(program: Program, store: Store, batch: Batch, begin: Index) -> Index
                 break_runs(program, store, slot)
             if known >= 0:
                 store.matched += 1
-                let_act(program, store, batch, event, slot, known)
+                act_on_class(program, store, batch, event, slot, known)
                 if store.slots[slot].pending and program.contiguous_blocks == 0:
                     event = take_row(program, store, batch, event, slot, known)
         return batch.codes.shape[0]
@@ -90,20 +90,20 @@ def process(program: Program, store: Store, batch: Batch, begin: Index) -> Index
 @cython.inline
 @cython.nogil
 def has_room(store: Store) -> cython.bint:
-    """Return whether there is room for the totals of all windows of a slot."""
+    """Return whether there is room for the totals of all open windows of a slot."""
     return store.total_count + store.most_totals <= store.totals.shape[0]
 
 
 @cython.inline
 @cython.nogil
-def let_act(
+def act_on_class(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
 ) -> cython.void:
-    """Let an event act on the lanes that its class acts on."""
+    """Apply an event to the lanes of its class."""
     store.seen[known] = 1
     break_bursts(program, store, slot, known)
     for at in range(program.classes[known].resets, program.classes[known].resets_end):
-        empty(program, store, slot, at)
+        mark_emptied(program, store, slot, at)
     for at in range(program.classes[known].steps, program.classes[known].steps_end):
         if program.steps[at].carries:
             carry(program, store, batch, event, slot, at)
@@ -111,15 +111,15 @@ def let_act(
             act(program, store, batch, event, slot, at, 0, program.steps[at].lanes)
     for at in range(program.classes[known].sections, program.classes[known].sections_end):
         note_event(program, store, slot, at, batch.has_great)
-        let_section_act(program, store, batch, event, slot, at)
+        act_on_section(program, store, batch, event, slot, at)
 
 
 @cython.inline
 @cython.nogil
-def let_section_act(
+def act_on_section(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
-    """Let an event join the shared graphlet of a set, and act on the lanes that do not share it."""
+    """Add an event to the shared graphlet of a set, and apply it to lanes that do not share."""
     number: Index = program.sections[section].number
     at: Index
     begin: Index
@@ -154,7 +154,7 @@ def let_section_act(
 
 @cython.nogil
 def break_runs(program: Program, store: Store, slot: Index) -> cython.void:
-    """Let an event, whatever it is, come between those of CONTIGUOUS trends."""
+    """End the CONTIGUOUS trends that an event of any class interrupts."""
     for block in range(program.blocks.shape[0]):
         if not program.blocks[block].is_contiguous:
             continue
@@ -169,7 +169,7 @@ def break_runs(program: Program, store: Store, slot: Index) -> cython.void:
 
 @cython.nogil
 def finish(program: Program, store: Store, slot: Index) -> cython.void:
-    """Store a slot's latest timestamp, close all its windows and make it ready for another key."""
+    """Store a slot's latest timestamp, close all its windows and free it for another key."""
     store_moment(program, store, slot)
     end_bursts(program, store, slot)
     for kind in range(program.kinds.shape[0]):
@@ -185,7 +185,7 @@ def finish(program: Program, store: Store, slot: Index) -> cython.void:
 def close(program: Program, store: Store, until: cython.longlong, begin: Index) -> Index:
     """Close the windows of all slots that end by a time, from slot `begin` on; FOREVER: all.
 
-    Return the slot for whose totals there may be too little room, or the number of slots.
+    Return the first slot for which there may be too little room, or the number of slots.
     """
     with cython.nogil:
         for slot in range(begin, store.slots.shape[0]):
@@ -209,14 +209,14 @@ def close(program: Program, store: Store, until: cython.longlong, begin: Index) 
 
 
 def store_all_moments(program: Program, store: Store) -> None:
-    """Store the latest timestamp of all slots, whose windows stay open."""
+    """Store the latest timestamp of all slots, without closing windows."""
     slot: Index
     for slot in range(store.slots.shape[0]):
         store_moment(program, store, slot)
 
 
 def free_slot(program: Program, store: Store, slot: Index) -> None:
-    """Free the rows of a slot of which nothing is open."""
+    """Free the rows of a slot without open windows."""
     block: Index
     for block in range(program.blocks.shape[0]):
         if program.blocks[block].rows >= 0:
@@ -225,7 +225,7 @@ def free_slot(program: Program, store: Store, slot: Index) -> None:
 
 @cython.nogil
 def store_moment(program: Program, store: Store, slot: Index) -> cython.void:
-    """Store what a slot's latest timestamp emptied and added."""
+    """Store what the events of a slot's latest timestamp emptied and added."""
     if store.slots[slot].pending:
         store_graphlets(program, store, slot)
     for place in range(store.slots[slot].touched):
@@ -235,7 +235,7 @@ def store_moment(program: Program, store: Store, slot: Index) -> cython.void:
         store.ranges[slot, block].begin = 0
         store.ranges[slot, block].end = 0
         if program.blocks[block].flag >= 0:
-            empty_lanes(program, store, slot, block, begin, end)
+            empty_marked(program, store, slot, block, begin, end)
         store_sums(program, store, slot, block, begin, end)
         note_matches(program, store, slot, block)
         rows: Index = program.blocks[block].rows
@@ -247,8 +247,8 @@ def store_moment(program: Program, store: Store, slot: Index) -> cython.void:
 
 
 @cython.nogil
-def empty(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
-    """Let a reset empty its lanes when the timestamp is stored."""
+def mark_emptied(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
+    """Mark the lanes of a reset, to be emptied when the timestamp is stored."""
     block: Index = program.resets[at].block
     begin: Index = program.resets[at].lane
     end: Index = begin + program.resets[at].lanes
@@ -258,10 +258,10 @@ def empty(program: Program, store: Store, slot: Index, at: Index) -> cython.void
 
 
 @cython.nogil
-def empty_lanes(
+def empty_marked(
     program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:
-    """Empty the lanes that an event of the timestamp emptied."""
+    """Empty the lanes that events of the timestamp marked."""
     emptied: Index = 0
     for lane in range(begin, end):
         emptied += store.emptied[slot, program.blocks[block].flag + lane]
@@ -283,7 +283,7 @@ def empty_lanes(
 def store_sums(
     program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:
-    """Add what the timestamp added to lanes of a block."""
+    """Add what the events of the timestamp added to lanes of a block."""
     for row in range(program.blocks[block].sums):
         first: Index = program.blocks[block].cell + row * program.blocks[block].width + begin
         last: Index = first + end - begin

@@ -18,7 +18,7 @@ from __future__ import annotations
 import cython
 
 from elsinore.operators.conditions.machine import all_hold
-from elsinore.trends.engine.constants import FOREVER, NEVER, NO_BLOCK, NO_MOMENT, Index
+from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, NEVER, NO_BLOCK, NO_MOMENT, Index
 from elsinore.trends.engine.numbers import clear
 from elsinore.trends.engine.rows import (
     add_row,
@@ -28,7 +28,6 @@ from elsinore.trends.engine.rows import (
     copy_sums,
     count_of,
     free_rows,
-    level_of,
     put_row_sums,
     rows_of_run,
 )
@@ -83,6 +82,15 @@ def sort_leaf(program: Program, store: Store, slot: Index, block: Index) -> cyth
     store.runs[slot, rows, level].count = count
     store.runs[slot, rows, level].newest = newest
     store.leaves[slot, rows].top = max(store.leaves[slot, rows].top, level + 1)
+
+
+@cython.nogil
+def level_of(rows: Index) -> Index:
+    """Return the level of the smallest piece for a number of rows."""
+    level: Index = 0
+    while (LEAF_ROWS << level) < rows:
+        level += 1
+    return level
 
 
 @cython.nogil
@@ -199,9 +207,8 @@ def note_matches(program: Program, store: Store, slot: Index, block: Index) -> c
     for at in range(program.blocks[block].watches, program.blocks[block].watches_end):
         negative: Index = program.watches[at].negative
         for lane in range(program.watches[at].lanes):
-            inverted: cython.longlong = store.stored.extremes[
-                slot, program.watches[at].extreme + lane
-            ]
+            extreme: Index = program.watches[at].extreme + lane
+            inverted: cython.longlong = store.stored.extremes[slot, extreme]
             if inverted != FOREVER:
                 store.latest[slot, negative] = max(store.latest[slot, negative], ~inverted)
 
@@ -340,11 +347,10 @@ def rows_up_to(store: Store, begin: Index, count: Index, high: cython.longlong) 
     """Return the number of rows of a run whose values are at most `high`."""
     first: Index = begin
     left: Index = count
-    half: Index
     if count == 0:
         return 0
     while left > 1:  # without branches that depend on values, which a processor cannot predict
-        half = left >> 1
+        half: Index = left >> 1
         first += half * (store.row_orders[first + half - 1] <= high)
         left -= half
     return first - begin + (store.row_orders[first] <= high)
@@ -362,9 +368,6 @@ def renumber_orders(
 
     is_falling: sort keys are inverted codes.
     """
-    slot: Index
-    level: Index
-    row: Index
     for slot in range(store.leaves.shape[0]):
         for level in range(-1, store.leaves[slot, program.blocks[block].rows].top):
             begin: Index = begin_of(program, store, slot, block, level)

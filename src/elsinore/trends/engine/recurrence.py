@@ -1,13 +1,13 @@
 # cython: infer_types=True
 """What one event adds to the lanes of a step (HAMLET, Equations 1 to 3).
 
-For each lane, that is a query in an open window: the number of trends that the event ends is the
-sum of its predecessors' numbers; a sum over those trends is the sum of its predecessors' sums, and
-the event's addend times that number; an extreme is the least of its predecessors' and of its own.
+For each lane, that is for a query in an open window: the number of trends that the event ends is
+the sum of its predecessors' numbers; a sum over those trends is the sum of its predecessors' sums,
+plus the event's addend times that number; an extreme is the least of its predecessors' and its own.
 
-An *anchor* is an event that later ones are compared with, whatever lies in between. The rows of a
-state that holds anchors have the values of their anchor; an event adds up the rows of each anchor
-that it may follow, and so makes a row for each (`carry`).
+An *anchor* is an event that later ones are compared with, whatever lies in between. Rows of a state
+that holds anchors contain the values of their anchor; an event adds up the rows of each anchor that
+it may follow, and so makes a row for each (`carry`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from elsinore.trends.engine.constants import BEGINNING, FOREVER, NO_ADDEND, ONE,
 from elsinore.trends.engine.numbers import (
     Lanes,
     add,
-    add_lanes,
     add_multiples,
     clear,
     copy,
@@ -43,7 +42,7 @@ def act(
     begin: Index,
     lanes: Index,
 ) -> cython.void:
-    """Add what an event does to some of a step's lanes, from `begin` on, to its timestamp's."""
+    """Add an event to what its timestamp adds to lanes of a step, from lane `begin` on."""
     first: Index = program.steps[at].sums
     block: Index = program.steps[at].block
     if batch.has_great and not store.slots[slot].scaled:
@@ -54,7 +53,7 @@ def act(
         if source >= 0 and program.blocks[source].is_next:
             touch(store, slot, source, 0, 1)
     scaled: Index = store.slots[slot].scaled
-    is_first: cython.bint = store.ranges[slot, block].end == 0  # nothing is added to the block yet
+    is_first: cython.bint = store.ranges[slot, block].end == 0  # added to the block
     store.row = -1
     if program.blocks[block].rows >= 0:
         new_row(program, store, batch, event, slot, block)
@@ -69,7 +68,7 @@ def act(
         if is_first:
             copy(store.added, slot, target, store.work, row, 0, lanes, scaled)
         else:
-            add(store.added, slot, target, store.work, row, 0, lanes, scaled)
+            add(store.added, slot, target, store.work, row, 0, lanes, scaled, 0)
         if store.row >= 0:
             cell: Index = (number - first) * program.blocks[block].width + lane
             copy(store.rows, store.row, cell, store.work, row, 0, lanes, scaled)
@@ -85,7 +84,7 @@ def act(
 
 @cython.nogil
 def addend_of(batch: Batch, event: Index, addend: Index) -> cython.double:
-    """Return what an event adds to a sum for each trend; `addend` is as in `constants`."""
+    """Return what an event adds to a sum per trend; for codes of addends see `constants`."""
     if addend == NO_ADDEND:
         return 0.0
     if addend == ONE:
@@ -101,7 +100,7 @@ def addend_of(batch: Batch, event: Index, addend: Index) -> cython.double:
 def rank_of(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.longlong:
-    """Return what an event compares an extreme with; FOREVER if nothing."""
+    """Return the event's rank that an extreme is compared with; FOREVER if it has none."""
     rank: Index = program.extremes[number].rank
     if rank == BEGINNING:
         return ~store.slots[slot].moment
@@ -111,7 +110,7 @@ def rank_of(
 @cython.inline
 @cython.nogil
 def ends_trends(store: Store, lanes: Index) -> cython.bint:
-    """Return whether any trend ends with the event in some lane."""
+    """Return whether a trend ends with the event in any lane."""
     ends: cython.bint = False
     for lane in range(lanes):
         ends |= store.work.cells[0, lane] != 0.0
@@ -122,9 +121,9 @@ def ends_trends(store: Store, lanes: Index) -> cython.bint:
 def gather(
     program: Program, store: Store, slot: Index, at: Index, begin: Index, lanes: Index, row: Index
 ) -> cython.void:
-    """Add a sum's sources up in a row of `work`.
+    """Add up a sum's sources in a row of `work`, for lanes of the step from `begin` on.
 
-    Row 0 has the numbers of trends, row 1 another sum; `begin`: the first of the step's lanes.
+    Row 0 is for the numbers of trends, row 1 for another sum.
     """
     scaled: Index = store.slots[slot].scaled
     clear(store.work, row, 0, lanes, scaled)
@@ -135,37 +134,9 @@ def gather(
         if scaled and period == 0 and read < 0 and place == program.sums[at].sources:
             copy(store.work, row, 0, store.stored, slot, cell, lanes, scaled)
         elif read >= 0:
-            add_source(store.work, row, store.gathered, read, cell, period, lanes, scaled)
+            add(store.work, row, 0, store.gathered, read, cell, lanes, scaled, period)
         else:
-            add_source(store.work, row, store.stored, slot, cell, period, lanes, scaled)
-
-
-@cython.inline
-@cython.nogil
-def add_source(
-    work: Lanes,
-    to: Index,
-    source: Lanes,
-    row: Index,
-    cell: Index,
-    period: Index,
-    lanes: Index,
-    scaled: Index,
-) -> cython.void:
-    """Add lanes of a row, from `cell` on, to `work`; period: so many are repeated, if not 0."""
-    if scaled:
-        add_lanes(work, to, 0, source, row, cell, period, lanes)
-    elif period == 0:
-        for lane in range(lanes):
-            work.cells[to, lane] += source.cells[row, cell + lane]
-    elif period == 1:
-        shared: cython.double = source.cells[row, cell]
-        for lane in range(lanes):
-            work.cells[to, lane] += shared
-    else:
-        for node in range(lanes // period):
-            for lane in range(period):
-                work.cells[to, node * period + lane] += source.cells[row, cell + lane]
+            add(store.work, row, 0, store.stored, slot, cell, lanes, scaled, period)
 
 
 @cython.inline
@@ -181,7 +152,7 @@ def add_products(
     lanes: Index,
     scaled: Index,
 ) -> cython.void:
-    """Add the first lanes of a row, the numbers of trends, times a value to other lanes."""
+    """Add the first lanes of a row, the numbers of trends, times a value, to other lanes."""
     if not scaled:
         for lane in range(lanes):
             to.cells[at, first + lane] += source.cells[row, lane] * value
@@ -204,9 +175,9 @@ def take_least_rank(
     rank: cython.longlong,
     kept: Index,
 ) -> cython.void:
-    """Take the least of a rank and of an extreme's sources, where any trend ends.
+    """Reduce an extreme to a rank and the extreme's sources, in lanes where a trend ends.
 
-    kept: its place in the event's row.
+    kept: the place of the result in the event's row.
     """
     for lane in range(lanes):
         if store.work.cells[0, lane] == 0.0:
@@ -239,7 +210,7 @@ def least_of(
 def carry(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index
 ) -> cython.void:
-    """Add what an event does to the trends of each anchor to what its timestamp adds."""
+    """Add an event's trends, apart for each anchor, to what its timestamp adds."""
     block: Index = program.steps[at].block
     rows: Index = program.blocks[block].rows
     if batch.has_great and not store.slots[slot].scaled:
@@ -265,9 +236,9 @@ def carry_rows(
     number: Index,
     first: Index,
 ) -> cython.void:
-    """Add the rows of a read to those of their anchors, from place `first` of the step's block on.
+    """Add the rows of a read to new rows of their anchors, which begin at place `first`.
 
-    A new row may move the rows of its block.
+    Appending a row may move the rows of its block.
     """
     block: Index = program.steps[at].block
     rows: Index = program.blocks[block].rows
@@ -311,7 +282,7 @@ def add_source_row(
         for place in range(program.sums[part].sources, program.sums[part].sources_end):
             cell: Index = program.sources[place].cell
             if program.sources[place].read == read:
-                add(store.rows, target, to, store.rows, row, cell, width, scaled)
+                add(store.rows, target, to, store.rows, row, cell, width, scaled, 0)
         to += width
     to = 0
     for part in range(program.steps[at].extremes, program.steps[at].extremes_end):
@@ -334,7 +305,7 @@ def add_own(
         value: cython.double = addend_of(batch, event, program.sums[part].addend)
         if value != 0.0:
             add_products(store, store.rows, row, own, store.rows, row, value, width, scaled)
-        add(store.added, slot, program.sums[part].cell, store.rows, row, own, width, scaled)
+        add(store.added, slot, program.sums[part].cell, store.rows, row, own, width, scaled, 0)
         own += width
     own = 0
     for part in range(program.steps[at].extremes, program.steps[at].extremes_end):

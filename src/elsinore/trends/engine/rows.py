@@ -56,15 +56,6 @@ def free_rows(store: Store, slot: Index, begin: Index, level: Index) -> cython.v
     store.free[level] = begin
 
 
-@cython.nogil
-def level_of(rows: Index) -> Index:
-    """Return the level of the smallest piece for a number of rows."""
-    level: Index = 0
-    while (LEAF_ROWS << level) < rows:
-        level += 1
-    return level
-
-
 @cython.inline
 @cython.nogil
 def rows_of_run(program: Program, block: Index, count: Index) -> Index:
@@ -227,9 +218,10 @@ def add_row(
     """Add `lanes` lanes of a row of a block, from `lane` on, to row `at` of other lanes."""
     width: Index = program.blocks[block].width
     some: Index = min(store.row_columns[row] - lane, lanes)
+    scaled: Index = store.slots[slot].scaled
     for number in range(program.blocks[block].sums):
         cell: Index = number * width + lane
-        add(to, at, cell, store.rows, row, cell, some, store.slots[slot].scaled)
+        add(to, at, cell, store.rows, row, cell, some, scaled, 0)
     for number in range(program.blocks[block].extremes):
         cell = number * width + lane
         take_least(to, at, cell, store.rows, row, cell, lanes)

@@ -1,7 +1,7 @@
-"""A store as plain arrays, and back: slots in use, waiting totals, and rows of events in use.
+"""A store as plain arrays, and back: slots, totals and rows of events in use.
 
-Rows lie in pieces of memory that are larger than what is in them, and between pieces that were
-freed. Only rows in use are saved, piece after piece; a store that is loaded has them packed.
+Rows are in pieces of memory with spare room, between pieces that were freed. Only rows in use are
+saved, piece after piece; in a loaded store they are packed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from elsinore.trends.engine.store import RUN, Store
 from elsinore.trends.engine.tables import Program
 from elsinore.trends.engine.windows import rebuild
 
-_NOT_SAVED = ("runs", "row_next")  # `runs` are saved by their places, of which few are in use
+_NOT_SAVED = ("runs", "row_next")  # `runs` are saved with their places: few are in use
 _POWERS = ("stored.powers", "added.powers", "rows.powers")  # not read where no slot is scaled
 _SNAPSHOTS = ("snapshots",)  # of events that are compared
 _FORMS = ("marks", "forms", "form_leasts")  # of bursts whose values are not put in
@@ -69,7 +69,7 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
 
 
 def load_store(program: Program, store: Store, saved: dict[str, NDArray[Any]]) -> None:
-    """Let an empty store take up what `save_store` returned."""
+    """Restore an empty store to what `save_store` returned."""
     used = saved["used"]
     store.matched = int(saved["size"][1])
     store.grow_slots(int(saved["size"][0]))
@@ -89,7 +89,7 @@ def load_store(program: Program, store: Store, saved: dict[str, NDArray[Any]]) -
 def _load_rows(
     program: Program, store: Store, saved: dict[str, NDArray[Any]], used: NDArray[np.int64]
 ) -> None:
-    """Take up rows, their pieces one after another."""
+    """Restore rows, packing their pieces."""
     leaves, places = store.per_slot["leaves"][used], saved["run_places"]
     parts = saved["run_parts"].reshape(-1).view(RUN) if len(places) else np.zeros(0, RUN)
     pieces = _pieces(program, store, leaves, places, parts)
@@ -130,7 +130,7 @@ def _pieces(
 
 
 def _as_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return structs as bytes, a row for each of them along the first axis."""
+    """Return structs as bytes, one row for each along the first axis."""
     plain = np.ascontiguousarray(array).view(np.ndarray)
     return plain.view(np.uint8).reshape(len(array), -1)
 

@@ -1,4 +1,4 @@
-"""The state of a unit: for each key a slot with its lanes, and the totals of closed windows."""
+"""The state of a unit: a slot with lanes for each key, and the totals of closed windows."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ class StoreShape(NamedTuple):
     widest: int  # lanes of the widest block
     fields: int
     total_extremes: int
-    closing: int  # totals that closing all windows of a slot adds at most
+    closing: int  # most totals of the open windows of a slot
     row_blocks: int  # blocks with rows of events
     row_cells: int  # of the widest of them
-    gathered: int  # lanes that a read may gather
+    gathered: int  # most lanes of a read
     row_extremes: int
     sets: int  # sharing sets
     cohorts: int
     form_places: int  # in forms: growths and weights of all cohorts
     leasts: int  # of all cohorts
     units: int
-    forms: int  # that are kept of a sharing set at most
-    snapshots: int  # values of those of events that are compared, of all sharing sets
+    forms: int  # most forms of a sharing set
+    snapshots: int  # values of snapshots of compared events, of all sharing sets
     row_values: int  # columns that conditions read of earlier events
     negatives: int
     windows: int  # open at once, of all kinds
@@ -82,28 +82,29 @@ class StoreShape(NamedTuple):
 
 @cython.cclass
 class Store:
-    """The slots of keys: lanes, what the latest timestamp added to them, and open windows.
+    """The slots of keys: lanes, contributions of the latest timestamp, and open windows.
 
-    - `stored`: lanes of each slot, the sums of events before the latest timestamp; `added`: what
-      those of the latest timestamp add to them. `work`, `factors`: room for computing lanes.
-    - `touched[slot, :slots[slot].touched]`: the blocks to which they add, in the lanes
-      `ranges[slot, block]`; `emptied[slot, lane]`: lanes that they empty.
+    - `stored`: the lanes of each slot, the sums of events before the latest timestamp; `added`: the
+      contributions of the latest timestamp. `work`, `factors`: lanes for intermediate results.
+    - `touched[slot, :slots[slot].touched]`: the blocks with contributions, in the lanes
+      `ranges[slot, block]`; `emptied[slot, lane]`: lanes that the timestamp empties.
     - `first[slot, kind]` to `last[slot, kind]`: the open windows; `opened[slot, lane]`: the first
       moment of each.
-    - `latest[slot, negative]`: the latest moment at which a match began that has ended; -1: none.
+    - `latest[slot, negative]`: the latest beginning of a negative's matches that have ended, as a
+      moment; -1 without any.
     - `totals[:total_count]`, with `total_cells` and so on: a row for each (query, group, window);
       `places` is its hash table.
-    - `leaves[slot, block]`, `runs[slot, block]`: where the rows of blocks with rows are among
-      `row_orders`, `rows` and so on (`elsinore.trends.engine.rows`); of each sum, the first
-      `row_columns[row]` lanes are there, others are 0.
-    - `snapshots[slot]`: of each sharing set whose events are compared, the values of its snapshots,
-      one after another (`elsinore.trends.engine.sharing.edges`).
-    - `bursts[slot, set]`, `graphlets[slot, set]`: the burst that is not complete, and its shared
-      graphlet, in which a cohort has a part if `shares[slot, cohort]` is 1. What bursts did to each
-      cohort is `forms[slot, form]` and `form_leasts[slot, form]`: first earlier bursts, of which
-      each unit's lanes have the first `marks[slot, unit]`, then the present one, and last of all
-      the events of the latest timestamp (`elsinore.trends.engine.sharing.snapshots`).
-      `counts[set]`: what became of all bursts of a set.
+    - `leaves[slot, block]`, `runs[slot, block]`: the places of the rows of blocks with rows, in
+      `row_orders`, `rows` and so on (`elsinore.trends.engine.rows`); each sum has the first
+      `row_columns[row]` lanes, and 0 in the others.
+    - `snapshots[slot]`: for each sharing set whose events are compared, the values of its
+      snapshots, one after another (`elsinore.trends.engine.sharing.edges`).
+    - `bursts[slot, set]`, `graphlets[slot, set]`: the current burst and its shared graphlet, in
+      which a cohort takes part if `shares[slot, cohort]` is 1. The effect of a burst on each cohort
+      is `forms[slot, form]` and `form_leasts[slot, form]`: first of earlier bursts, the first
+      `marks[slot, unit]` of which have been put into the lanes of a unit, then of the current
+      burst, and last of the latest timestamp (`elsinore.trends.engine.sharing.snapshots`).
+      `counts[set]`: the statistics of all bursts of a set.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class Store:
         def __getattr__(self, name: str) -> Any: ...
 
     def _take(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        """Take arrays as fields, and return them."""
+        """Make arrays fields, and return them."""
         for name, array in arrays.items():
             owner, _, field = name.rpartition(".")
             to = getattr(self, owner) if owner else self
@@ -165,17 +166,17 @@ class Store:
         self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
 
     def have_records(self, count: Index) -> None:
-        """Have room for so many more records of bursts."""
+        """Make room for `count` more records of bursts."""
         records = empty(RECORD, self.record_count + count)
         records[: self.record_count] = np.asarray(self.records)[: self.record_count]
         self.records = records
 
     def have_reads(self, count: Index) -> None:
-        """Have room for what so many reads of a step gather."""
+        """Make room for what `count` reads of a step gather."""
         self.gathered = Lanes(count, self.shape.gathered, self.shape.row_extremes)
 
     def have_classes(self, count: Index) -> None:
-        """Have an entry of `seen` for each class of events: whether one of them came."""
+        """Make room in `seen` for each class of events: whether an event of it has come."""
         seen = np.zeros(count, np.uint8)
         seen[: len(self.seen)] = self.seen
         self.seen = seen
@@ -185,7 +186,7 @@ class Store:
         return {name: array[: self.row_top] for name, array in self.per_row.items()}
 
     def grow_rows(self, count: Index) -> None:
-        """Have room for at least so many rows of events."""
+        """Make room for at least `count` rows of events."""
         size = len(self.row_orders)
         while size < count:
             size *= 2
@@ -199,7 +200,7 @@ class Store:
         return {name: a[: self.total_count] for name, a in arrays if name != "places"}
 
     def grow_slots(self, count: Index) -> None:
-        """Have at least so many slots."""
+        """Make at least `count` slots."""
         have = len(self.slots)
         if count > have:
             arrays = _empty_slots(self.shape, max(count, 2 * have))
@@ -207,9 +208,9 @@ class Store:
             self.per_slot = self._take(arrays)
 
     def grow_totals(self, expected: int) -> None:
-        """Have room for as many totals as are expected, and at least for those of a closing slot.
+        """Make room for an expected number of totals, at least for those of a closing slot.
 
-        Keys differ: an estimate by the first ones is followed to 16 times the room.
+        The expectation is an estimate by the first keys: it counts up to 16 times the present room.
         """
         rows = len(self.totals)
         while rows < max(self.total_count + self.most_totals, min(expected, 16 * len(self.totals))):
@@ -224,7 +225,7 @@ class Store:
         self.per_total = self._take(taken)
 
     def release(self, slots: Any) -> None:
-        """Make slots as they were before their first key."""
+        """Reset slots to their state before their first key."""
         empty = _empty_slots(self.shape, 1)
         for name, array in self.per_slot.items():
             array[slots] = empty[name][0]
@@ -237,9 +238,8 @@ class Store:
 
 
 @cython.nogil
-@cython.nogil
 def touch(store: Store, slot: Index, block: Index, begin: Index, end: Index) -> cython.void:
-    """Note that lanes of a block have something to store at the end of the timestamp."""
+    """Mark lanes of a block as having something to store at the end of the timestamp."""
     if store.ranges[slot, block].end == 0:
         store.touched[slot, store.slots[slot].touched] = block
         store.slots[slot].touched += 1
@@ -258,7 +258,7 @@ def bytes_per_slot(shape: StoreShape) -> int:
 
 def _copy(arrays: dict[str, Any], to: dict[str, Any]) -> None:
     for name, array in arrays.items():
-        if name not in _ZEROS or array.any():  # memory that is never written takes none
+        if name not in _ZEROS or array.any():  # memory that is never written is not allocated
             to[name][: len(array)] = array
 
 

@@ -1,19 +1,19 @@
-"""The tables that a program consists of, and the columns of a batch.
+"""The tables of a program, and the columns of a batch.
 
-A *block* is a set of nodes of one shape: a row of lanes for each sum, where node i has the lanes
-`i * overlap` to `(i + 1) * overlap`, one for each window that can be open at a time. A *step* is
-what an event of a class does to a range of a block's lanes: for each sum, the lanes of *sources*
-that it adds up, and the event's own addend. A source with a `period` has fewer lanes than the step
-and is repeated. A source with a `read` is one that the step's events read row by row: of a range of
-rows, ordered by a value, it has the sum.
+A *block* is a set of nodes of the same shape: it has a row of lanes for each sum, in which node i
+has the lanes `i * overlap` to `(i + 1) * overlap`, one for each window that can be open at a time.
+A *step* is the effect of an event of a class on a range of a block's lanes: for each sum, the lanes
+of *sources* to add up, and the event's own addend. A source with a `period` has fewer lanes than
+the step and is repeated. A source with a `read` is the sum of rows of events that the step's events
+read one by one or by ranges of an attribute's values.
 
-A *section* is what an event of a class does to the states of a sharing set: steps, as *spans* that
-tell the cohort of each node. The spans of a sharing set itself have all its states.
-Where its events are compared, a *reader* is a way to compare them, with a block whose lanes are
-snapshots; a *part* is a block of the set's states (`elsinore.trends.engine.sharing.edges`).
-A *guard* is what NOT asks: some way of `free` has to be free of matches of its negatives that lie
-between two events, and none of `unless`. A *watch* is where the latest beginning of a match of a
-negative is found. Matches are known by *moments*: the number of each timestamp in its slot.
+A *section* is the effect of an event of a class on the states of a sharing set: steps, as *spans*
+with the cohort of each node. The spans of a sharing set itself contain all its states. If events
+are compared, a *reader* is one way to compare them, with a block whose lanes are snapshots; a
+*part* is a block of the set's states (`elsinore.trends.engine.sharing.edges`). A *guard* is a
+condition of NOT: between two events, some way of `free` has to have no match of its negatives, and
+no way of `unless` may. A *watch* is a place of the latest beginning of a negative's matches.
+Matches are dated by *moments*: the number of each timestamp in its slot.
 """
 
 from __future__ import annotations
@@ -84,22 +84,15 @@ TABLES = {
     "cohorts": COHORT,
     "readers": READER,
     "parts": PART,
-    "separate": PRICE,
-    "values": PRICE,
+    **dict.fromkeys(("separate", "values"), PRICE),
     "spans": SPAN,
     "sections": SECTION,
     "takers": RANGE,
     "breaks": BREAK,
     "units": UNIT,
     "pieces": PIECE,
-    "negatives": NUMBER,
-    "places": NUMBER,
-    "seeds": NUMBER,
-    "members": NUMBER,
-    "touched": NUMBER,
-    "member_units": NUMBER,
-    "shared_addends": NUMBER,
-    "shared_ranks": NUMBER,
+    **dict.fromkeys(("negatives", "places", "seeds", "members", "touched"), NUMBER),
+    **dict.fromkeys(("member_units", "shared_addends", "shared_ranks"), NUMBER),
 }
 
 
@@ -107,7 +100,7 @@ TABLES = {
 class Program:
     """A unit's merged template as tables (`elsinore.trends.engine.program` fills them).
 
-    known: of each class of events its place in `classes`, NO_STEPS or UNKNOWN.
+    known: the place of each class of events in `classes`, or NO_STEPS or UNKNOWN.
     """
 
     def __init__(self, rows: dict[str, list[Any]], known: NDArray[np.int32]) -> None:
@@ -130,18 +123,18 @@ class Program:
 class Batch:
     """The columns of a batch of events.
 
-    addends: [column, event], and whether there is one in `present`; `has_great`: products with some
-    of them may exceed a double. ranks, orders: [event, column]; ordered: whether there is a value
-    in `orders`. lows and highs: [event, part] the least and the greatest value in `orders` of
-    earlier events that the event may follow; a low above its high stands for none. values: what
-    conditions read.
+    addends, present: [column, event] values, and whether they are not null; has_great: products
+    with some of them may exceed a double. ranks: [event, column]. orders, ordered: [event, column]
+    sort keys of rows, and whether there is one. lows, highs: [event, part] the range of sort keys
+    of earlier events that the event may follow; empty if low is above high. values: what conditions
+    read.
     """
 
     def __init__(self, columns: dict[str, Any]) -> None:
         self.take(columns)
 
     def take(self, columns: dict[str, Any]) -> None:
-        """Take columns of the next events; the others stay, which have no values of events."""
+        """Replace columns by those of the next events; other columns are not of events."""
         for name, column in columns.items():
             setattr(self, name, column)
 
@@ -151,7 +144,7 @@ class Batch:
 
 
 def no_attributes() -> dict[str, Any]:
-    """Return the columns of attributes of a batch whose events have none that is read."""
+    """Return empty columns of attributes, for batches of which no attribute is read."""
     doubles, integers = np.empty((0, 0)), np.empty((0, 0), np.int64)
     truths = np.empty((0, 0), np.uint8)
     return {

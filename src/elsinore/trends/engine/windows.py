@@ -1,13 +1,12 @@
 # cython: infer_types=True
-"""Which windows of a slot are open, and the totals of those that are closed.
+"""Opening and closing windows, and the totals of closed windows.
 
-At the first event after an edge some windows close and others open. Window k of a kind is
-[origin + k * step, origin + k * step + within); without WITHIN there is one, which never ends. It
-has the lane `k % overlap` of each of the kind's nodes. While it is open the kind's cell of that
-lane is 1: trends begin there. In all cells of other lanes there is 0, so that events need not look
-at windows.
+Windows close and open at the first event after one of their edges. Window k of a kind is
+[origin + k * step, origin + k * step + within); without WITHIN there is one that never ends. It has
+the lane `k % overlap` of each node of the kind. While it is open, the kind's cell of that lane is
+1: trends begin there. All other lanes contain 0, so that events need not look at windows.
 
-Totals are rows for each (query, group, window), looked up by hashing.
+Totals are rows for each (query, group, window), found by hashing.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def last_to_begin_by(program: Program, kind: Index, time: cython.longlong) -> cy
 def next_edge(
     program: Program, kind: Index, first: cython.longlong, last: cython.longlong
 ) -> cython.longlong:
-    """Return when a window begins or ends next after a time that `first` to `last` contain."""
+    """Return the time of the next edge, after a time that windows `first` to `last` contain."""
     if program.kinds[kind].within == FOREVER:
         return FOREVER
     step: cython.longlong = program.kinds[kind].step
@@ -137,7 +136,7 @@ def add_up_rows(
             for number in range(program.blocks[block].sums):
                 at: Index = number * width + lane
                 cell: Index = program.blocks[block].cell + at
-                add(store.stored, slot, cell, store.rows, row, at, 1, store.slots[slot].scaled)
+                add(store.stored, slot, cell, store.rows, row, at, 1, store.slots[slot].scaled, 0)
             for number in range(program.blocks[block].extremes):
                 at = number * width + lane
                 cell = program.blocks[block].extreme + at
@@ -149,7 +148,7 @@ def add_up_rows(
 def decide_ends(
     program: Program, store: Store, slot: Index, kind: Index, lane: Index
 ) -> cython.void:
-    """Add up the trends of a window after whose end no negative match began."""
+    """Add up the trends of a window whose last events no negative match follows."""
     overlap: Index = program.kinds[kind].overlap
     for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
         if program.blocks[block].closing >= 0:
@@ -161,7 +160,7 @@ def decide_ends(
 def close_windows(
     program: Program, store: Store, slot: Index, kind: Index, end: cython.longlong
 ) -> cython.void:
-    """Close the windows of a kind before window `end`: add up their totals, empty their lanes."""
+    """Close the windows of a kind before window `end`: add them to totals, empty their lanes."""
     overlap: Index = program.kinds[kind].overlap
     last: cython.longlong = min(store.last[slot, kind], end - 1)
     window: cython.longlong
@@ -181,7 +180,7 @@ def close_windows(
 def open_windows(
     program: Program, store: Store, slot: Index, kind: Index, last: cython.longlong
 ) -> cython.void:
-    """Open the windows of a kind up to `last`, those before the first open one left out."""
+    """Open the windows of a kind up to `last`, but none before the first open one."""
     overlap: Index = program.kinds[kind].overlap
     begin: cython.longlong = max(store.last[slot, kind] + 1, store.first[slot, kind])
     window: cython.longlong
@@ -229,7 +228,7 @@ def has_powers(store: Store, slot: Index) -> Index:
 def home(
     query: cython.longlong, group: cython.longlong, window: cython.longlong, size: cython.longlong
 ) -> cython.longlong:
-    """Return where in a table of `size` entries, a power of two, a total is looked up first."""
+    """Return the first place of a total in a hash table of `size` entries, a power of two."""
     mixed: cython.longlong = cython.cast(cython.longlong, query) * 1_000_003
     mixed = ((mixed + cython.cast(cython.longlong, group)) & MASK) * 1_540_483_477
     folded: cython.longlong = cython.cast(cython.longlong, window)
@@ -241,7 +240,7 @@ def home(
 
 @cython.nogil
 def row_of(store: Store, query: Index, group: Index, window: cython.longlong) -> Index:
-    """Return the row of a total, a new one if there is none; there is room for one more."""
+    """Return the row of a total, or a new one, for which there has to be room."""
     size: cython.longlong = store.places.shape[0]
     place: cython.longlong = home(query, group, window, size)
     row: Index = store.places[place]
@@ -291,7 +290,7 @@ def sum_of(program: Program, store: Store, slot: Index, field: Index, lane: Inde
 def add_to_totals(
     program: Program, store: Store, slot: Index, kind: Index, lane: Index, window: cython.longlong
 ) -> cython.void:
-    """Add what a slot has in one window to the totals of its group, for each query with trends."""
+    """Add a slot's values in a window to the totals of its group, for each query with trends."""
     field: Index
     for at in range(program.kinds[kind].ends, program.kinds[kind].ends_end):
         field = program.ends[at].fields
