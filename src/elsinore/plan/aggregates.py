@@ -1,17 +1,16 @@
-"""What a trend query adds up, per template state, to give its RETURN columns.
+"""The sums of a trend query in each template state, from which its RETURN columns are computed.
 
 Every aggregate comes from *fields*: sums over all trends that end in a state. The first linear
 field is the number of trends; COUNT(E), SUM(E.a) and the number of non-null E.a (for AVG) follow.
-MIN and MAX are *extremes*: ranks of 64 bits, of which the greatest stands for no value. Whether a
-value had that rank is an extreme of its own, its *edge*. Two columns that need the same field share
-it.
+MIN and MAX are *extremes*: ranks of 64 bits, of which the greatest means no value. Whether a value
+has that rank is a separate extreme, its *edge*. Columns that need the same field share it.
 
 Variances and standard deviations come from three sums over the non-null values: their number,
 their deviations from a value near them all, the *shift*, and the squares of these. (Sums of squares
-of values near 10^9 that differ by little would cancel out.) Each type of events has a shift of its
-own, and where windows overlap there are two such sums, of which a window reads one
-(`elsinore.plan.epochs`). Each partial total has its shifts, and totals with different ones are
-brought to one before they are added (`elsinore.trends.partials`).
+of values near 10^9 that differ by little would cancel out.) Each type of events has its own shift.
+If windows overlap there are two such sums, of which a window reads one (`elsinore.plan.epochs`).
+Each partial total has its shifts; totals are converted to the same shift before they are added
+(`elsinore.trends.partials`).
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ class FieldKind(Enum):
     SQUARE = "square"  # the square of that
     LEAST = "least"
     GREATEST = "greatest"
-    # 0 once some value is the very one whose rank stands for none among LEAST, or GREATEST
+    # 0 if some value has the rank that means no value among LEAST, or GREATEST
     LEAST_EDGE = "least_edge"
     GREATEST_EDGE = "greatest_edge"
     BEGINNING = "beginning"  # the moment of its first event, inverted: the latest one is the least
 
     @property
     def is_extreme(self) -> bool:
-        """Whether the least of what events contribute is kept, instead of their sum."""
+        """Whether it is the least of the events' contributions, instead of their sum."""
         return self in _EXTREMES
 
 

@@ -1,10 +1,10 @@
-"""Predicates between two events of a trend: which pairs of events each of them is about.
+"""Predicates between two events of a trend: the pairs of events that each of them compares.
 
-Three shapes: `T[i].x > T[i-1].x`, between neighbours bound to T; `T[1].x > R.x`, the
-first T and the R before it; `B.x > A.x`, between neighbours, or, where A is bound to one event
-only (it is *anchored*), between that event and every later B. Of two variables those pairs are left
-out that stand in this order only because a repeated group goes back to the start of a SEQ: in
-(SEQ(A, B))+ a B is not compared with the A of the next round. OR has no start to go back to.
+There are three shapes: `T[i].x > T[i-1].x`, between neighbours bound to T; `T[1].x > R.x`, between
+the first T and the R before it; `B.x > A.x`, between neighbours, or, if A is bound to one event
+only (it is *anchored*), between that event and every later B. Pairs of variables that are in this
+order only from one round of a repeated SEQ to the next are excluded: in (SEQ(A, B))+ a B is not
+compared with the A of the next round. OR has no such order.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def is_local(predicate: Expression) -> bool:
 def readings(query: Query, whole: pt.Pattern, predicate: Expression) -> Iterator[Reading] | None:
     """Yield the readings of a predicate between events of one pattern; None for another shape.
 
-    `whole` is the query's pattern, one that AND joins, or one under NOT.
+    `whole` is the query's pattern, a part of AND, or a pattern under NOT.
     """
     read = ex.attributes(predicate)
     names = sorted({attribute.variable for attribute in read})
@@ -106,9 +106,9 @@ def _of_two(
 
 
 def goes_back(whole: pt.Pattern, earlier: str, later: str) -> bool:
-    """Return whether a repeated group must go back to its start to put one before other.
+    """Return whether `earlier` precedes `later` only from one round of a group to the next.
 
-    It is what SEQ says that counts: the branches of an OR stand in no order.
+    SEQ determines the order; branches of an OR have no order.
     """
     return _puts_in_order(whole, later, earlier) and not _puts_in_order(whole, earlier, later)
 

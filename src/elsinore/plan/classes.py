@@ -1,14 +1,14 @@
-"""Classes: one integer per event stands for its type and the truth of its local predicates.
+"""Classes: one integer per event encodes its type and the truth of its local predicates.
 
-The class of an event is `offset of its type + mixed-radix number of its digits`. A digit stands for
+The class of an event is `offset of its type + mixed-radix number of its digits`. A digit encodes
 some of the type's local predicates:
 
 - `Cuts`: comparisons of one numeric attribute with constants. m constants cut the numbers into
   2m + 1 regions (below, at and between them); digit 0 is null. A thousand thresholds on one
   attribute are one search, not a thousand passes.
 - `Choices`: =, != and IN of one attribute with strings or truth values; digit 0 is null, 1 another
-  value than those named. Of strings that may stand for times, those that are written in one way:
-  one time can be written in several.
+  value than those named. Strings that may be times must have one format, because one time can be
+  written in several.
 - `Bit`: any other predicate: 1 where it is true.
 
 (Classification happens before the engine: docs/ARCHITECTURE.md. The regions are the minterms of the
@@ -85,7 +85,7 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Tests of one attribute against a few values of its own; digit k + 2 is `values[k]`."""
+    """Tests of one attribute for equality with a few values; digit k + 2 is `values[k]`."""
 
     attribute: str
     values: tuple[str | bool, ...]
@@ -242,13 +242,13 @@ def _choice(predicate: Expression) -> tuple[str, tuple[str | bool, ...]] | None:
 
 
 def _values_of(group: Iterable[Expression]) -> list[str | bool]:
-    """Return what predicates compare an attribute with, each once, in order."""
+    """Return the constants that predicates compare an attribute with, each once, in order."""
     choices = map(_choice, group)
     return sorted({value for choice in choices if choice is not None for value in choice[1]})
 
 
 def _is_time(value: str | bool) -> bool:
-    """Return whether a value may stand for a time, wholly or in front."""
+    """Return whether a value is, or begins with, the text of a time."""
     return isinstance(value, str) and TIME.match(value) is not None
 
 
@@ -266,7 +266,7 @@ def _may_be_one_time(values: Iterable[str | bool]) -> bool:
 
 
 def digits_of(predicates: Iterable[Expression]) -> tuple[Digit, ...]:
-    """Put a type's predicates into as few digits as they fit."""
+    """Return the fewest digits that encode a type's predicates."""
     cut: dict[str, list[Expression]] = {}
     chosen: dict[tuple[str, type], list[Expression]] = {}
     plain: list[Expression] = []

@@ -1,10 +1,10 @@
 """Epochs: consecutive windows whose deviations are from one shift (`elsinore.plan.aggregates`).
 
-A value that was near all others once may be far from those of later windows, so each epoch has a
-shift of its own. An event adds a deviation for each epoch that it is in, to the sums of the epoch's
-*turn*, and a window reads the sums of its turn. No event is in two epochs of one turn: if up to n
-windows contain a moment, n - 1 of them make an epoch, and there are two turns. Windows that do not
-overlap, and the whole stream without WITHIN, are an epoch each, with one turn.
+A value near all values of a window may be far from those of later windows, so each epoch has a
+separate shift. An event adds a deviation for each of its epochs to the sums of the epoch's *turn*,
+and a window reads the sums of its turn. No event is in two epochs of one turn: if up to n windows
+contain a moment, n - 1 windows form an epoch, and there are two turns. Windows that do not overlap,
+and the whole stream without WITHIN, are an epoch each, with one turn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from elsinore.model.window import Numbers, Window, overlap_of
 
-TURNS = 2  # at most: each costs two sums for every attribute whose variance is asked for
+TURNS = 2  # at most: each costs two sums for every attribute with a variance
 
 
 def turns_of(window: Window | None) -> int:

@@ -1,8 +1,8 @@
 """What `explain` says about trend queries: their templates, paths and windows.
 
 A merged template is shown as the paper draws it (HAMLET, Section 3.1 and Figure 3): each event type
-once, transitions labelled by queries. The engine's own (`elsinore.plan.merged`) tells apart states
-that this picture draws as one.
+once, transitions labelled by queries. The engine's template (`elsinore.plan.merged`) distinguishes
+states that this picture draws as one.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The merged template: the states of many queries, each kept once (HAMLET, Section 3.1).
 
-Two states, of one query or of two, are merged where the same trends end in them: they have the same
-window and their incoming transitions agree, one by one, in type, predicates and (merged) source. So
-queries share whatever prefix of their patterns they have in common, at no cost at run time. States
-of one query also have to agree in the variables that its aggregates ask for.
+Two states, of one query or of two, are merged if the same trends end in them: they have the same
+window, and their incoming transitions have the same types, predicates and (merged) sources. So
+queries share common prefixes of their patterns, at no cost at run time. States of one query must
+also have the same variables of aggregates.
 
-A merged state is a *node*. Beside the number of trends it has a sum for each *signature*, which
-says which nodes' events contribute, as far as they lie before the node. Two queries that ask for
-the same sum share it; a sum to which nothing before the node contributes is not kept there.
+A merged state is a *node*. Beside the number of trends it has a sum for each *signature*: the set
+of nodes before it whose events contribute. Queries with the same sum share it; a node has no sums
+without contributing nodes before it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from elsinore.plan.template import (
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A sum kept in a node: its kind and attribute, and the (node, event type)s that contribute."""
+    """A sum in a node: its kind and attribute, and the (node, event type)s that contribute."""
 
     kind: FieldKind
     attribute: str | None
@@ -153,7 +153,7 @@ def nodes_of_states(templates: Sequence[Template]) -> dict[tuple[int, int], int]
 
 
 def field_index(node: Node, signature: Signature, before: frozenset[int]) -> int | None:
-    """Return the number of a signature in a node among its kind, None where nothing contributes."""
+    """Return the number of a signature in a node among its kind, None if nothing contributes."""
     if signature == TRENDS:
         return 0
     seen = _restricted(signature, before)
@@ -199,12 +199,12 @@ def _fields_added_to(template: Template, state: int) -> frozenset[int]:
 def _refined(
     templates: Sequence[Template], apart: Mapping[tuple[int, int], frozenset[int]]
 ) -> dict[tuple[int, int], int]:
-    """Give states one number if and only if the same trends end in them and `apart` agrees.
+    """Return a number for each state; equal if the same trends end in states and `apart` agrees.
 
     States differ if their windows do, or what empties them, or the multisets of their incoming
     (number of source, label): multisets, because every incoming transition adds its trends.
     """
-    numbers: dict[object, int] = {}  # of what transitions ask for
+    numbers: dict[object, int] = {}  # of the labels of transitions
     labels: list[Hashable] = []  # of all states, query after query
     incoming: list[list[tuple[int, int]]] = []  # [state] -> the places of sources there, labels
     for q, template in enumerate(templates):

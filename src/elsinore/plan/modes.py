@@ -1,4 +1,4 @@
-"""How engines are to work: what they may share, how finely they keep events, what is cut."""
+"""Options of planning and running: sharing, granularity, uncertainty, readers, ends of streams."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from elsinore.model.clock import Clock
 
 
 class Sharing(Enum):
-    """Which bursts of events are worked on once for many queries; the results are the same."""
+    """Which bursts of events are processed once for several queries; results are the same."""
 
-    DYNAMIC = "dynamic"  # those where it pays, decided burst by burst (HAMLET, Section 4)
+    DYNAMIC = "dynamic"  # those with a benefit, decided burst by burst (HAMLET, Section 4)
     ALWAYS = "always"
     NEVER = "never"
 
 
 class Granularity(Enum):
-    """Whether sums of events are kept, or every event."""
+    """Whether the state consists of sums over events, or of events."""
 
-    AUTO = "auto"  # sums, wherever no predicate asks for single predecessors (COGRA)
+    AUTO = "auto"  # sums, unless a predicate compares single predecessors (COGRA)
     FINE = "fine"  # every event, in a graph (GRETA); the regime of the paper's figures
 
 
 HIGH = "elsinore:high"  # the column with an uncertain time's end, in ticks
-LAW = "elsinore:law"  # and with how probable its times are, where events say so themselves
+LAW = "elsinore:law"  # the column with the probabilities of its times, if events have them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncertainty:
-    """What is known of uncertain times: which of an interval are possible, and how probable.
+    """The distribution of uncertain times over an interval.
 
-    They are `step` ticks apart and equally probable; or, where `weights` are given, as many as
-    these, at equal distances from the first to the last. Types in `by_type` have weights of their
-    own; `by_event`: the column `LAW` has those of each event, null where they are equal.
-    With `sets` the order of events that nothing relates to one another does not matter.
+    Possible times are `step` ticks apart and equally probable; or, with `weights`, as many as
+    these, at equal distances from the first to the last. Types in `by_type` have other weights.
+    With `by_event`, the column `LAW` has the weights of each event, null if they are equal.
+    With `sets`, the order of events that no condition relates does not matter.
     """
 
     step: int = 1
@@ -49,12 +49,11 @@ class Uncertainty:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
-    """What a user may ask of a plan; `exact`: integers of any size.
+    """The user's options for planning; `exact`: integers of any size.
 
-    `aggregates` are classes (or objects) of Python that match queries may name;
-    `attributes` those that events have, where they are known, for lists of whole events;
-    `uncertain` is what is known of times, where they are uncertain; `clock` says in which unit
-    times are counted.
+    `aggregates` are Python's classes (or objects) that match queries may name; `attributes` those
+    of events, if known, for lists of whole events; `uncertain` the distribution of uncertain times;
+    `clock` has the unit of times.
     """
 
     granularity: Granularity = Granularity.AUTO
@@ -98,7 +97,7 @@ Mode = TypeVar("Mode", bound=Enum)
 
 
 def mode_named(modes: type[Mode], name: str, kind: str) -> Mode:
-    """Return a mode by its name; ElsinoreError names them all where there is no such one.
+    """Return a mode by its name. Raises ElsinoreError with all names for an unknown one.
 
     >>> mode_named(Sharing, "never", "sharing")
     <Sharing.NEVER: 'never'>

@@ -29,9 +29,9 @@ def impossible_neighbours(
 ) -> tuple[str, ...]:
     """Return a warning for each pair of variables whose conditions let no event follow another.
 
-    `placed` are the patterns that have trends of their own. Pairs with a variable that no event can
-    be, and pairs with one comparison that something surely satisfies, are skipped. Of pairs with
-    equal conditions the first is reported. At most `LOOKS` pairs are checked.
+    `placed` are the separate patterns (`wholes_of`). Pairs with a variable that no event satisfies,
+    and pairs with one comparison that is surely satisfiable, are skipped. Of pairs with equal
+    conditions the first is reported. At most `LOOKS` pairs are checked.
     """
     reports: dict[str, None] = {}
     looked_at: set[frozenset[Expression]] = set()

@@ -58,7 +58,7 @@ def action_rows(nodes: Sequence[Node]) -> tuple[int, ...]:
 
 
 def can_combine(unit: TrendUnit) -> str | None:
-    """Return why a unit's events cannot be combined by panes; None where they can.
+    """Return why a unit's events cannot be combined by panes; None if they can.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.modes import Granularity

@@ -1,12 +1,12 @@
-"""Which way a query is run, by what it asks for.
+"""The evaluation of a trend query: sums per state, stored events, or sets of trends.
 
-- COARSE: sums per state of the template (COGRA): no predicate or strategy asks for single events,
-  nor does NOT ask for more than that none of some has come since.
-- GRAPH: what the engine stores event by event (`elsinore.plan.stored`), as GRETA does.
-- SETS: integers of any size, and what `elsinore.plan.stored` gives a reason against.
+- COARSE: sums per state of the template (COGRA), for queries whose predicates and strategies
+  compare no single events, and whose NOTs only exclude events since the last one.
+- GRAPH: events are stored (`elsinore.plan.stored`), as in GRETA.
+- SETS: for integers of any size, and for queries that `elsinore.plan.stored` excludes.
 
 Ten thousand queries `SEQ(X_i, B+)` of one workload have one automaton: that of the first is built,
-and the others are given its states by other names (`elsinore.language.forms`).
+and the others have its states under other names (`elsinore.language.forms`).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
 
 
 def _reasons(query: Query, guarded: Template) -> list[str]:
-    """Return what in a query's clauses asks for more than sums per state."""
+    """Return the clauses of a query that need more than sums per state."""
     reasons = [_CONJUNCTION] if guarded.sides > 1 else []
     if guarded.negatives:
         is_long = any(negative.steps or negative.negatives for negative in guarded.negatives)

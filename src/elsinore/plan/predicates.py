@@ -56,7 +56,7 @@ def over_type(predicate: Expression, type_name: str) -> Expression:
 def contradictions(
     query: Query, local: dict[str, frozenset[Expression]], live: Collection[str]
 ) -> tuple[str, ...]:
-    """Return a warning for each variable whose own conditions no event can satisfy.
+    """Return a warning for each variable whose local conditions no event can satisfy.
 
     `local` is `local_predicates` of the query; `live` are variables known to be in some trend.
     """
@@ -175,18 +175,18 @@ def _with_first(predicate: Expression, first_variable: str) -> Expression:
 
 
 def wholes_of(pattern: Pattern) -> tuple[Pattern, ...]:
-    """Return the patterns that have trends of their own: what AND joins, and those under NOT."""
+    """Return the patterns with separate trends: the parts of AND, and those under NOT."""
     negated = (node.pattern for node in pt.walk(pattern) if isinstance(node, pt.Negation))
     return (*joined_parts(pattern), *negated)
 
 
 def joined_parts(pattern: Pattern) -> tuple[Pattern, ...]:
-    """Return the patterns that AND joins; the pattern itself where there is none."""
+    """Return the parts of AND, or the pattern without AND."""
     return pattern.parts if isinstance(pattern, pt.Conjunction) else (pattern,)
 
 
 def place_of(expression: Expression) -> Span | None:
-    """Return where an expression stands in the text, if it does."""
+    """Return an expression's place in the text, None if it is not from a text."""
     spans = [node.span for node in ex.walk(expression) if node.span is not None]
     if not spans:
         return None

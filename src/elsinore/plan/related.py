@@ -26,7 +26,7 @@ _REFERENCES = frozenset({Reference.PLAIN, Reference.CURRENT, Reference.FIRST, Re
 def related_negatives(query: Query, predicate: Expression) -> tuple[pt.Pattern, ...]:
     """Return the patterns under NOT whose events a condition relates to other events.
 
-    They are several if it names types that stand in several NOTs: it relates the events of each.
+    They are several if it names types of several NOTs: it relates the events of each.
 
     Raises QuerySemanticError if it relates events of two NOTs or of a NOT in a NOT, or in another
     way than attribute by attribute.
@@ -110,22 +110,19 @@ def _unreadable(
 
 
 def _is_repeated(query: Query, name: str, negative: pt.Pattern) -> bool:
-    """Return whether a name may stand for several events of a pattern under NOT."""
+    """Return whether a name may be bound to several events of a pattern under NOT."""
     variables = positive_variables(query, name, negative)
     return len(variables) > 1 or bool(pt.kleene_variables(negative).intersection(variables))
 
 
 def positive_variables(query: Query, name: str, whole: pt.Pattern | None) -> tuple[str, ...]:
-    """Return the variables that a name stands for in a pattern, what is under NOT in it left out.
-
-    None: in the query's pattern.
-    """
-    own = {event.variable for event in pt.positive_events(whole or query.pattern)}
-    return tuple(v for v in variables_named(query.pattern, name) if v in own)
+    """Return a name's variables in a pattern, by default the query's, without those under NOT."""
+    positive = {event.variable for event in pt.positive_events(whole or query.pattern)}
+    return tuple(v for v in variables_named(query.pattern, name) if v in positive)
 
 
 def _outer_negatives(pattern: pt.Pattern) -> tuple[pt.Pattern, ...]:
-    """Return the patterns under NOTs that stand in no other NOT, each once."""
+    """Return the patterns under outermost NOTs, each once."""
     negations = [node for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
     inner = {
         id(node)

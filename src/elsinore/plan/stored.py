@@ -1,11 +1,11 @@
-"""Templates for the engine, which stores what events add: guarded templates without ambiguity.
+"""Templates for the engine, which stores the sums of events: guarded templates without ambiguity.
 
 - A condition between neighbours is a range of the earlier events in the order of an attribute
   (`elsinore.plan.ranges`), or is checked for each earlier event.
-- A trend may continue over a NOT of single events if none of these has occurred since. So what ends
-  in the state before the NOT is added up a second time, in a state of its own, the *accumulator* of
-  that state and NOT, which such an event empties; before the first event it contains one empty
-  trend from the start of the window (HAMLET, Section 5; GRETA's negative sub-patterns).
+- A trend may continue over a NOT of single events if none of these has occurred since. So trends
+  that end in the state before the NOT are summed a second time, in the *accumulator* of that state
+  and NOT, which such an event empties; before the first event it contains one empty trend from the
+  start of the window (HAMLET, Section 5; GRETA's negative sub-patterns).
 - For any other NOT, the engine knows the time at which the latest negative match began, and
   compares it with that of the earlier event.
 - If events are compared with an *anchor* far before them, the engine stores trends with different
@@ -85,7 +85,7 @@ def stored_template(
     negatives: Negatives | None = None,
     is_range: Callable[[Cut], bool] = lambda _: True,
 ) -> Template | str:
-    """Return a template whose transitions say which earlier events they read, or why there is none.
+    """Return a template with the earlier events that transitions read, or the reason against one.
 
     negatives: those of the unit, to which the template's are added. is_range: whether a comparison
     can be looked up in an order, given the types of the attributes.

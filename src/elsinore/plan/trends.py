@@ -22,12 +22,12 @@ from elsinore.plan.stored import Negatives, stored_template
 from elsinore.plan.template import Cut, Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, fingerprint, partition_of
 
-MOST_SHIFTS = 2**6  # of one operator: each of its totals tells all of them
+MOST_SHIFTS = 2**6  # of one operator: each of its totals contains all of them
 Result = TypeVar("Result")
 
 
 class Cache(dict[object, object]):
-    """What engines have worked out of a unit, to have it again; it stays in this process.
+    """Results of engines' computations on a unit, cached in this process and not pickled.
 
     >>> import pickle
     >>> pickle.loads(pickle.dumps(Cache(layout=1)))
@@ -78,10 +78,9 @@ class TrendUnit:
 
     @cached_property
     def squared(self) -> tuple[Squared, ...]:
-        """The attributes that are looked at from shifts, and whose events have these in common.
+        """The attributes with shifts, each with the types of events that share a shift.
 
-        Each type's values have shifts of their own, unless that makes too many to travel with
-        totals.
+        Each type has its own shifts, unless these are too many for partial totals.
         """
         spreads = dict.fromkeys(
             (spread.attribute, spread.type, member.query.window)

@@ -19,7 +19,7 @@ from elsinore.plan.classes import Classes
 
 
 class Travel(Enum):
-    """How a column comes to the operator."""
+    """The form in which a column is sent to the operator."""
 
     DOUBLE = "double"  # as doubles; NaN, like null, is null
     RANK = "rank"  # as 64-bit integers in the order of the values (`elsinore.operators.ranks`)
@@ -28,10 +28,10 @@ class Travel(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A column that travels to the operator beside key, group, time and class.
+    """A column that is sent to the operator beside key, group, time and class.
 
-    `name` is what the operator's batches call it; `source` the attribute, or an expression whose
-    attributes are read of the event itself, whatever their variable.
+    `name` is its name in the operator's batches; `source` the attribute, or an expression over the
+    event's attributes with any variables.
     """
 
     name: str
