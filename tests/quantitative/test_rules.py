@@ -201,7 +201,7 @@ def test_the_witness_of_either_names_all_satisfied_predicates() -> None:
         qre.either(qre.atom(even), qre.atom(large))
     assert caught.value.witness == "((item.v % 2 = 0) & (item.v > 5))"
     assert "parts 1 and 2 may both match" in str(caught.value)
-    assert "Of item.v % 2 it is known only that equal items give equal values." in str(caught.value)
+    assert "Of item.v % 2 it is known only that equal items have equal values." in str(caught.value)
 
 
 def test_an_error_that_depends_on_rounding_says_so() -> None:

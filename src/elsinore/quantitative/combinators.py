@@ -52,13 +52,14 @@ def atom(predicate: object = ANY, op: Operation | None = None) -> Query:
     >>> print(atom(M, lambda m: m.val).rate)
     M
     """
-    op = None if op is None else _callable(op, "atom", 1)
-    return Query(Atom(as_predicate(predicate), op))
+    leaf = as_predicate(predicate)
+    title = f"atom {leaf.name}" if op is None else f"atom {leaf.name} by {name_of(op)}"
+    return _named(title, Atom(leaf, None if op is None else _callable(op, "atom", 1)))
 
 
 def constant(value: Any) -> Query:
     """Return the query of the empty sequence, which has this value."""
-    return Query(Constant(value))
+    return _named(f"constant {value!r}", Constant(value))
 
 
 def split(*parts: Any) -> Query:
@@ -71,7 +72,8 @@ def split(*parts: Any) -> Query:
     >>> print(split(atom(B), atom(E), lambda b, e: e.time - b.time).rate)
     B E
     """
-    return Query(Split(*_parts_and_op("split", parts, 2)))
+    nodes, op = _parts_and_op("split", parts, 2)
+    return _named(f"split by {name_of(op)}", Split(nodes, op), *nodes)
 
 
 def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
@@ -81,14 +83,15 @@ def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
     stretches in two ways, or if the body matches the empty sequence.
     """
     node, (fold, how) = _node("iterate", body), _fold("iterate", init, step)
-    return _derived(f"iterate {how}", _finished(Iterate(node, fold.init, fold.step), fold), node)
+    return _named(f"iterate {how}", _finished(Iterate(node, fold.init, fold.step), fold), node)
 
 
 def either(*parts: Query) -> Query:
     """Return the value of the part that matches; RateError if two parts can match at once."""
     if len(parts) < 2:
         raise QuerySemanticError("either(f, g, ...) takes two queries or more.")
-    return Query(Either(tuple(_node("either", part) for part in parts)))
+    nodes = tuple(_node("either", part) for part in parts)
+    return _named("either", Either(nodes), *nodes)
 
 
 def combine(*parts: Any) -> Query:
@@ -96,12 +99,14 @@ def combine(*parts: Any) -> Query:
 
     Raises RateError unless the rates of the parts are equivalent.
     """
-    return Query(Combine(*_parts_and_op("combine", parts, 1)))
+    nodes, op = _parts_and_op("combine", parts, 1)
+    return _named(f"combine by {name_of(op)}", Combine(nodes, op), *nodes)
 
 
 def apply(part: Query, op: Operation) -> Query:
     """Return the query whose value is `op` of the part's value."""
-    return Query(Combine((_node("apply", part),), _callable(op, "apply", 1)))
+    node, op = _node("apply", part), _callable(op, "apply", 1)
+    return _named(f"apply {name_of(op)}", Combine((node,), op), node)
 
 
 def map_collect(sync: object, key: Any, body: Query, rate: object | None = None) -> Query:
@@ -112,9 +117,10 @@ def map_collect(sync: object, key: Any, body: Query, rate: object | None = None)
     there is output at each of them. The map contains keys with at least one item beside
     synchronization items, if the body has a value on their items.
     """
-    predicate = as_predicate(sync)
-    over = predicate.plus() if rate is None else as_regex(rate)
-    return Query(MapCollect(predicate, _key(key), _node("map_collect", body), over))
+    leaf, function, node = as_predicate(sync), _key(key), _node("map_collect", body)
+    over = leaf.plus() if rate is None else as_regex(rate)
+    title = f"map_collect by {name_of(function)} at {leaf.name}"
+    return _named(title, MapCollect(leaf, function, node, over), node)
 
 
 # --- derived forms (Section 3.1) ----------------------------------------------------------------
@@ -124,14 +130,14 @@ def match(regex: object) -> Query:
     """Return the query of a rate, without a value. Raises RateError for an ambiguous expression."""
     regex = as_regex(regex)
     check_nesting(regex)
-    return _derived("match", without_value(regex))
+    return _named("match", without_value(regex))
 
 
 def iterate1(body: Query, init: Any, step: Operation | None = None) -> Query:
     """Return `iterate` on at least one stretch."""
     node, (fold, how) = _node("iterate1", body), _fold("iterate1", init, step)
     folded = Split((Iterate(node, fold.init, fold.step), node), fold.step)
-    return _derived(f"iterate1 {how}", _finished(folded, fold), node)
+    return _named(f"iterate1 {how}", _finished(folded, fold), node)
 
 
 def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None) -> Query:
@@ -145,26 +151,26 @@ def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None)
     folded: Node = Constant(fold.init)
     for _ in range(count):
         folded = Split((folded, node), fold.step)
-    return _derived(f"iterate_n {count} {how}", _finished(folded, fold), node)
+    return _named(f"iterate_n {count} {how}", _finished(folded, fold), node)
 
 
 def filter(predicate: object) -> Query:  # noqa: A001 - the paper's word
     """Return the query whose value at each item that satisfies the predicate is this item."""
     leaf = as_predicate(predicate)
     node = Split((without_value(ANY.star()), Atom(leaf, None)), right)
-    return _derived(f"filter {leaf.name}", node)
+    return _named(f"filter {leaf.name}", node)
 
 
 def map(op: Operation) -> Query:  # noqa: A001 - the paper's word
     """Return the query whose value at each item is `op` of this item."""
     node = Split((without_value(ANY.star()), Atom(ANY, _callable(op, "map", 1))), right)
-    return _derived(f"map by {name_of(op)}", node)
+    return _named(f"map by {name_of(op)}", node)
 
 
 def iter_last(body: Query) -> Query:
     """Return the body's value on the last of one or more consecutive stretches."""
     node = _node("iter_last", body)
-    return _derived("iter_last", _last(node), node)
+    return _named("iter_last", _last(node), node)
 
 
 def _last(node: Node) -> Node:
@@ -179,13 +185,13 @@ def tumbling(body: Query, count: int = 1, fold: Fold | None = None) -> Query:
     check_size("tumbling", count)
     node = _node("tumbling", body)
     if count == 1 and fold is None:
-        return _derived("tumbling 1", _last(node), node)
+        return _named("tumbling 1", _last(node), node)
     if fold is None:
         raise QuerySemanticError(
             "tumbling(f, n, fold) takes a fold of the n values, such as sum()."
         )
     last = _last(iterate_n(body, count, fold).node)
-    return _derived(f"tumbling {count} by {fold}", last, node)
+    return _named(f"tumbling {count} by {fold}", last, node)
 
 
 def sliding(
@@ -215,7 +221,7 @@ def sliding(
             _callable(function, "sliding", 2)
     if fold is not init:
         fold = replace(fold, combine=combine, inverse=inverse)
-    return Query(Window(node, Sliding(size, fold)))
+    return _named(f"sliding {size}, {fold}", Window(node, Sliding(size, fold)), node)
 
 
 def count_in_window(body: Query, size: int, occurs: Callable[[Any], Any]) -> Query:
@@ -255,7 +261,7 @@ def _counting(
     node, test = _node(name, body), _callable(occurs, name, 1)
     marked = Combine((node,), lambda value: 1 if test(value) else 0)
     title = f"{name} {window.size} by {name_of(test)}{precision}"
-    return _derived(title, Window(marked, window), node)
+    return _named(title, Window(marked, window), node)
 
 
 def approx_quantile_in_window(
@@ -271,10 +277,11 @@ def approx_quantile_in_window(
     True
     """
     node = _node("approx_quantile_in_window", body)
-    return Query(Window(node, SketchedWindow(size, fraction, error)))
+    window = SketchedWindow(size, fraction, error)
+    return _named(f"sliding {window}", Window(node, window), node)
 
 
-def _derived(name: str, node: Node, *parts: Node) -> Query:
+def _named(name: str, node: Node, *parts: Node) -> Query:
     """Return the query of a node, which `explain` shows under this name with these parts."""
     object.__setattr__(node, "form", Form(name, parts))
     return Query(node)

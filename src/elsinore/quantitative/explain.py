@@ -8,18 +8,7 @@ from dataclasses import dataclass
 
 from elsinore.errors import ElsinoreError, did_you_mean, escaped
 from elsinore.kernels import numba_is_installed
-from elsinore.quantitative.nodes import (
-    Atom,
-    Combine,
-    Constant,
-    Either,
-    Iterate,
-    MapCollect,
-    Node,
-    Split,
-    Window,
-)
-from elsinore.quantitative.regex import name_of
+from elsinore.quantitative.nodes import Form, Node, Window
 
 Parts = Sequence[tuple[tuple[str, ...], tuple[Node, ...]]]  # attributes of keys, and stages
 
@@ -56,36 +45,10 @@ def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word
 
 
 def tree(node: Node) -> Box:
-    """Return a node's expression tree."""
-    form = node.form
-    if form is None:
-        return Box(_title(node), str(node.rate), tuple(map(tree, node.parts)))
-    how = f" ({node.window.how})" if isinstance(node, Window) else ""
-    return Box(form.name + how, str(node.rate), tuple(map(tree, form.parts)))
-
-
-def _title(node: Node) -> str:
-    match node:
-        case Atom(predicate, op):
-            return f"atom {predicate.name}" + ("" if op is None else f" by {name_of(op)}")
-        case Constant(value):
-            return f"constant {value!r}"
-        case Split(_, op):
-            return f"split by {name_of(op)}"
-        case Iterate(_, init, step):
-            return f"iterate from {init!r} by {name_of(step)}"
-        case Either():
-            return "either"
-        case Combine((_,), op):
-            return f"apply {name_of(op)}"
-        case Combine(_, op):
-            return f"combine by {name_of(op)}"
-        case Window(_, window):
-            return f"sliding {window} ({window.how})"
-        case MapCollect(sync, key, _, _):
-            return f"map_collect by {name_of(key)} at {sync.name}"
-        case _:
-            return type(node).__name__
+    """Return a node's expression tree, in the combinators that the user wrote."""
+    form = node.form or Form(type(node).__name__, node.parts)
+    algorithm = f" ({node.window.how})" if isinstance(node, Window) else ""
+    return Box(form.name + algorithm, str(node.rate), tuple(map(tree, form.parts)))
 
 
 def _text(parts: Parts) -> str:

@@ -48,7 +48,7 @@ MOST_NESTED = 300  # queries within one another: functions over them are recursi
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A derived form as the user wrote it: its name with parameters, and its parts."""
+    """A combinator as the user wrote it, maybe derived: its name with parameters, its parts."""
 
     name: str
     parts: tuple[Node, ...] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from elsinore.automata import (
+    Cuts,
     Letter,
     Word,
     ambiguous_concatenation,
@@ -54,11 +55,21 @@ class RateError(QuerySemanticError):
 
 
 def _error(
-    rule: str, expression: str, witness: str, leaves: Sequence[Predicate], text: str
+    rule: str, expression: str, word: Iterable[Letter], leaves: Sequence[Predicate], text: str
 ) -> RateError:
-    """Return the error, with the predicates that were compared by approximation."""
-    message = f"{expression}: {text}{_reason(leaves)}"
+    """Return the error; `text` has `{}` for the witness, and predicates are described after it."""
+    witness = write_word(word, leaves)
+    message = f"{expression}: {text.replace('{}', witness)}{_reason(leaves)}"
     return RateError(message, rule=rule, expression=expression, witness=witness)
+
+
+def _ambiguous(
+    rule: str, expression: str, cuts: Cuts, leaves: Sequence[Predicate], text: str
+) -> RateError:
+    """Return the error for a word that can be cut in two ways."""
+    first, second = (_cut(parts, leaves) for parts in cuts.parts())
+    text = f"{text} is not always clear: '{{}}' is {first} or {second}."
+    return _error(rule, expression, cuts.word, leaves, text)
 
 
 def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
@@ -68,16 +79,9 @@ def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
     for place in range(len(rates) - 2, -1, -1):
         cuts = ambiguous_concatenation(automata[place], last)
         if cuts is not None:
-            leaves = _leaves(rates)
-            before = f"part {place + 1}, {rates[place]},"
             after = " ".join(f"({rate})" for rate in rates[place + 1 :])
-            first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
-            witness = write_word(cuts.word, leaves)
-            raise _error(
-                *("split", expression, witness, leaves),
-                f"where {before} ends and {after} begins is not always clear: '{witness}' is "
-                f"{first_cut} or {second_cut}.",
-            )
+            text = f"where part {place + 1}, {rates[place]}, ends and {after} begins"
+            raise _ambiguous("split", expression, cuts, _leaves(rates), text)
         if place:
             last = automaton(seq(*rates[place:]))
 
@@ -86,21 +90,15 @@ def check_iterable(expression: str, rate: Regex) -> None:
     """Raise RateError unless a sequence can be cut into parts of the rate in one way only."""
     nfa = automaton(rate)
     if 0 in nfa.accepting:
-        raise _error(
-            *("iterate", expression, EMPTY_WORD, ()),
+        text = (
             f"the rate {rate} contains the empty sequence, so that a sequence has any number of "
-            "parts. Iterate a query that matches at least one item.",
+            "parts. Iterate a query that matches at least one item."
         )
+        raise _error("iterate", expression, (), (), text)
     cuts = ambiguous_iteration(nfa)
     if cuts is not None:
-        leaves = _leaves([rate])
-        first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
-        witness = write_word(cuts.word, leaves)
-        raise _error(
-            *("iterate", expression, witness, leaves),
-            f"where one part of {rate} ends and the next begins is not always clear: "
-            f"'{witness}' is {first_cut} or {second_cut}.",
-        )
+        text = f"where one part of {rate} ends and the next begins"
+        raise _ambiguous("iterate", expression, cuts, _leaves([rate]), text)
 
 
 def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
@@ -111,14 +109,12 @@ def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
             word = disjoint(left, right)
             if word is not None:
                 leaves = _leaves(rates)
-                witness, reason = write_word(word, leaves), _reason(leaves)
-                match_ = "may both match" if reason else "both match"
-                are = "may not be" if reason else "are not"
-                raise _error(
-                    *("either", expression, witness, leaves),
-                    f"parts {first + 1} and {second + 1} {match_} '{witness}', so their rates "
-                    f"{rates[first]} and {rates[second]} {are} disjoint.",
+                may_match, may_be = ("may ", "may not be") if _reason(leaves) else ("", "are not")
+                text = (
+                    f"parts {first + 1} and {second + 1} {may_match}both match '{{}}', so their "
+                    f"rates {rates[first]} and {rates[second]} {may_be} disjoint."
                 )
+                raise _error("either", expression, word, leaves, text)
 
 
 def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
@@ -127,17 +123,14 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
     for place, rate in enumerate(rates[1:], start=2):
         if rate == rates[0]:
             continue
-        automaton_of_part = automaton(rate)
-        word = differing(first, automaton_of_part)
+        word = differing(first, automaton(rate))
         if word is not None:
-            leaves = _leaves(rates)
-            witness = write_word(word, leaves)
-            matching, refusing = (1, place) if first.accepts(word) else (place, 1)
-            raise _error(
-                *("combine", expression, witness, leaves),
-                f"part {matching} matches '{witness}' and part {refusing} does not; the rates "
-                f"{rates[0]} and {rate} differ.",
+            matching, other = (1, place) if first.accepts(word) else (place, 1)
+            text = (
+                f"part {matching} matches '{{}}' and part {other} does not; the rates "
+                f"{rates[0]} and {rate} differ."
             )
+            raise _error("combine", expression, word, _leaves(rates), text)
 
 
 def check_unambiguous(expression: str, rate: Regex) -> None:
@@ -168,13 +161,11 @@ def check_contained(expression: str, rate: Regex, whole: Regex) -> None:
     """Raise RateError unless every sequence of `rate` is one of `whole`."""
     word = outside(automaton(rate), automaton(whole))
     if word is not None:
-        leaves = _leaves([rate, whole])
-        witness = write_word(word, leaves)
-        raise _error(
-            *("map_collect", expression, witness, leaves),
-            f"the query of each key matches '{witness}', at which nothing is collected: its rate "
-            f"{rate} is not contained in {whole}.",
+        text = (
+            "the query of each key matches '{}', at which nothing is collected: its rate "
+            f"{rate} is not contained in {whole}."
         )
+        raise _error("map_collect", expression, word, _leaves([rate, whole]), text)
 
 
 def never(regex: Regex) -> str | None:
@@ -231,34 +222,33 @@ def _leaves(rates: Iterable[Regex]) -> tuple[Predicate, ...]:
 
 def _reason(leaves: Iterable[Predicate]) -> str:
     """Return sentences on predicates that are not known exactly: the rule may be kept in fact."""
-    opaque = [leaf.name for leaf in leaves if leaf.tests]
-    unknown = {render(part) for leaf in leaves for part in unmodelled(leaf.condition)}
-    computed = {
-        render(part)
-        for leaf in leaves
-        for part in ex.walk(leaf.condition)
-        if isinstance(part, ex.Binary) and part.operator.is_arithmetic
-    } - unknown
-    unsolved = undecided(leaf.condition for leaf in leaves if not leaf.tests)
     reasons: list[str] = []
+    unsolved = undecided(leaf.condition for leaf in leaves if not leaf.tests)
     if unsolved:
         reasons.append(
             f"Nothing is known of {', '.join(sorted(map(render, unsolved)))} without z3, which "
             "compares conditions of arithmetic or of two attributes: "
             "pip install 'elsinore[solver]'"
         )
-    if opaque:
+    if opaque := [leaf.name for leaf in leaves if leaf.tests]:
         reasons.append(
             f"Nothing is known of {', '.join(opaque)}, written in plain Python: a condition on "
             "attributes, as in event('M').val > 5, can be compared with others."
         )
+    unknown = {render(part) for leaf in leaves for part in unmodelled(leaf.condition)}
     if unknown:
         reasons.append(
-            f"Of {', '.join(sorted(unknown))} it is known only that equal items give equal values."
+            f"Of {', '.join(sorted(unknown))} it is known only that equal items have equal values."
         )
-    if computed:
+    parts = [part for leaf in leaves for part in ex.walk(leaf.condition)]
+    computed = {
+        render(part)
+        for part in parts
+        if isinstance(part, ex.Binary) and part.operator.is_arithmetic
+    }
+    if computed - unknown:
         reasons.append(
-            f"The values of {', '.join(sorted(computed))} are known up to rounding only. A "
-            "condition on the attribute itself, or ~ of the other condition, is compared exactly."
+            f"The values of {', '.join(sorted(computed - unknown))} are known up to rounding only. "
+            "A condition on the attribute itself, or ~ of the other condition, is compared exactly."
         )
     return "".join(f" {reason}" for reason in reasons)
