@@ -8,7 +8,7 @@ order, and are compiled if their functions can be.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
@@ -18,16 +18,24 @@ from elsinore.quantitative.regex import name_of
 Relation = Mapping[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
-    """The entries of a mapping that satisfy a test of key and value."""
+class _Operation:
+    """An operation with one parameter, a function or a fold."""
 
-    test: Callable[[Any, Any], Any]
+    __slots__ = ()
 
     @property
     def __name__(self) -> str:
         """The operation's name in explanations."""
-        return f"select({name_of(self.test)})"
+        (parameter,) = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        name = str(parameter) if isinstance(parameter, Fold) else name_of(parameter)
+        return f"{type(self).__qualname__.lower()}({name})"
+
+
+@dataclass(frozen=True, slots=True)
+class Select(_Operation):
+    """The entries of a mapping that satisfy a test of key and value."""
+
+    test: Callable[[Any, Any], Any]
 
     def __call__(self, relation: Relation) -> dict[Any, Any]:
         """Return the entries that satisfy the test."""
@@ -35,15 +43,10 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class Project(_Operation):
     """A mapping with another value for each key."""
 
     function: Callable[[Any, Any], Any]
-
-    @property
-    def __name__(self) -> str:
-        """The operation's name in explanations."""
-        return f"project({name_of(self.function)})"
 
     def __call__(self, relation: Relation) -> dict[Any, Any]:
         """Return the mapping with new values."""
@@ -51,15 +54,10 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class Join(_Operation):
     """A mapping of the keys that two mappings have in common."""
 
     function: Callable[[Any, Any], Any]
-
-    @property
-    def __name__(self) -> str:
-        """The operation's name in explanations."""
-        return f"join({name_of(self.function)})"
 
     def __call__(self, left: Relation, right: Relation) -> dict[Any, Any]:
         """Return the common keys with the function of both values."""
@@ -69,15 +67,10 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(_Operation):
     """A fold of a mapping's values, in the order of the mapping."""
 
     fold: Fold
-
-    @property
-    def __name__(self) -> str:
-        """The operation's name in explanations."""
-        return f"aggregate({self.fold})"
 
     def __call__(self, relation: Relation) -> Any:
         """Return the fold of the values."""

@@ -183,17 +183,8 @@ class SketchedWindow:
         start = Sketch.empty(self.error / 2)
         return ((), start, start)
 
-    @property
-    def push(self) -> Any:
-        """A function of a state and a value that returns the state after it."""
-        return self._push
-
-    @property
-    def value(self) -> Any:
-        """A function of a state that returns the quantile."""
-        return self._value
-
-    def _push(self, state: State, value: float) -> State:
+    def push(self, state: State, value: float) -> State:
+        """Return the state after one more value."""
         panes, merged, current = state
         before, current = panes, current.add(value)
         if panes and (len(panes) - 1) * self.pane + len(current) >= self.size:
@@ -204,7 +195,8 @@ class SketchedWindow:
             merged = Sketch.empty(self.error / 2).merged(*panes)
         return panes, merged, current
 
-    def _value(self, state: State) -> float | None:
+    def value(self, state: State) -> float | None:
+        """Return the quantile."""
         _, merged, current = state
         return merged.merged(current).quantile(self.fraction)  # type: ignore[no-any-return]
 
