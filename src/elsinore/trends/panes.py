@@ -324,8 +324,8 @@ class Actions:
     def _tables(self, store: Store) -> Program:
         """Return the tables with the classes that were added since."""
         program = self._shape.builder.tables()
-        store.have_reads(self._shape.builder.most_reads)
-        store.have_classes(len(program.classes))
+        store.grow_reads(self._shape.builder.most_reads)
+        store.grow_classes(len(program.classes))
         return program
 
     def _read(

@@ -13,6 +13,7 @@ of each query of the same shape in each open window.
 - `numbers`: numbers beyond a double's range, and lanes of them;
 - `sharing`: bursts that queries share.
 
-The modules that run for each event are compiled by Cython, and run uncompiled as well. EXACT, and
-conditions or NOT in ambiguous patterns, run in `elsinore.trends.sets` (`program.engine_unit`).
+The modules that run for each event are compiled by Cython, and also run uncompiled. EXACT, and
+conditions or NOT in ambiguous patterns, are evaluated by `elsinore.trends.exact`
+(`program.engine_unit`).
 """

@@ -49,21 +49,21 @@ _LEAST_FINITE, _GREATEST_FINITE = (
     for limit in (-np.finfo(np.float64).max, np.finfo(np.float64).max)
 )
 Codes = tuple[NDArray[np.int64], NDArray[np.bool_]]  # and which are known
-Ranges = tuple[tuple[Cut, ...], ...]  # all cuts of one hold
+Ranges = tuple[tuple[Cut, ...], ...]  # alternatives, each a conjunction of cuts
 Range = tuple[NDArray[np.int64], NDArray[np.int64]]  # least and greatest values
 _UP = frozenset({Operator.LT, Operator.LE, Operator.EQ})  # bound earlier values from above ...
 _DOWN = frozenset({Operator.GT, Operator.GE, Operator.EQ})  # ... and from below
 
 
 class OrderColumn(NamedTuple):
-    """A column that orders rows: an expression, from its greatest value on if it is falling."""
+    """A column of sort keys of rows: an expression, in descending order if it is falling."""
 
     order: Expression
     is_falling: bool
 
 
 class PartColumn(NamedTuple):
-    """Columns of ranges, the first at `place`: those of `ranges`, or one that contains them all."""
+    """The columns of `ranges`, or with `is_whole` one of a range that contains them all."""
 
     ranges: Ranges
     order: Expression
@@ -74,8 +74,8 @@ class PartColumn(NamedTuple):
 def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
     """Return whether a comparison is a range of integers that do not depend on other events.
 
-    Texts have codes that change for all of them alike (`elsinore.trends.engine.conditions`).
-    Decimals are no ranges, and neither is what `elsinore.trends.engine.values` cannot compute.
+    Codes of texts change only all together (`elsinore.trends.engine.conditions`). Decimals are not
+    ranges, nor are expressions that `elsinore.trends.engine.values` cannot compute.
     """
     match cut.previous, cut.current, cut.shift:
         case Attribute(_, str(earlier)), Attribute(_, str(later)), None:
@@ -110,7 +110,7 @@ class Bounds:
     def parts(
         self, ranges: Ranges, order: Expression | None, *, is_falling: bool, is_whole: bool
     ) -> tuple[int, int]:
-        """Return the columns of ranges of a read: the first one, and that after the last one."""
+        """Return the columns of ranges of a read: the first, and the one after the last."""
         if not ranges or order is None:
             return 0, 0
         column = PartColumn(ranges, order, is_falling, is_whole)
@@ -122,12 +122,12 @@ class Bounds:
 
     @property
     def has_columns(self) -> bool:
-        """Whether there is any order or range."""
+        """Whether there are columns of orders or ranges."""
         return bool(self._orders or self._parts)
 
     @property
     def attributes(self) -> set[str]:
-        """The attributes that ranges are made of."""
+        """The attributes that orders and ranges read."""
         cuts = [cut for part in self._parts for cuts in part.ranges for cut in cuts]
         expressions = [*(c.order for c in self._orders), *(cut.current for cut in cuts)]
         return {a.name or "" for expression in expressions for a in ex.attributes(expression)}
@@ -143,7 +143,7 @@ class Bounds:
         orders = np.zeros((rows, len(self._orders)), np.int64)
         ordered = np.zeros((rows, len(self._orders)), np.uint8)
         for column, place in self._orders.items():
-            values, known = codes.of(column.order)
+            values, known = codes.of_expression(column.order)
             orders[:, place] = ~values if column.is_falling else values
             ordered[:, place] = known
         lows = np.zeros((rows, self._part_count), np.int64)
@@ -162,7 +162,7 @@ class Bounds:
 
 
 class _Codes:
-    """What values of a batch's events are compared as: 64-bit integers in their order."""
+    """The codes of values of a batch's events: 64-bit integers in the order of the values."""
 
     def __init__(
         self,
@@ -179,18 +179,18 @@ class _Codes:
         self._unit = "ns" if has_fine_lengths else unit_of(*map(plain_type, self._types.values()))
         self._known: dict[Expression | str | int | None, Codes] = {}
 
-    def of(self, expression: Expression) -> Codes:
-        """Return the codes of an expression, of whichever event, and which are known."""
+    def of_expression(self, expression: Expression) -> Codes:
+        """Return the codes of an expression over any event, and which of them are known."""
         key = expression.name if isinstance(expression, Attribute) else expression
         if key not in self._known:
-            self._known[key] = self._codes(expression)
+            self._known[key] = self._computed(expression)
         return self._known[key]
 
-    def are_alike(self, cut: Cut) -> bool:
-        """Return whether both sides of a cut are whole numbers, or neither."""
+    def are_same_kind(self, cut: Cut) -> bool:
+        """Return whether both sides of a cut are whole numbers, or both are doubles."""
         return kind_of(cut.previous, self._types) is kind_of(cut.current, self._types)
 
-    def _codes(self, expression: Expression) -> Codes:
+    def _computed(self, expression: Expression) -> Codes:
         match expression:
             case Attribute(_, str(name)):
                 column = plain_column(self._batch.column(f"pair:{name}"))
@@ -203,7 +203,7 @@ class _Codes:
                 return to_numpy(codes, 0), to_numpy(column.is_valid())
         shifted = _shifted(expression)
         if shifted is not None:
-            ticks, known = self.of(shifted.attribute)
+            ticks, known = self.of_expression(shifted.attribute)
             return shifted.codes(ticks, NANOSECONDS[self._unit]), known
         values = self.values(expression)
         if values.are_whole:
@@ -230,25 +230,25 @@ def _ranks(doubles: NDArray[np.float64]) -> Codes:
 
 
 def _range(cuts: Sequence[Cut], codes: _Codes, part: PartColumn) -> Range:
-    """Return the least and the greatest value that all cuts allow; low above high where none."""
-    found = [
-        _compared(cut.operator, *codes.of(cut.current))
-        if cut.shift is None and cut.previous == part.order and codes.are_alike(cut)
+    """Return the least and greatest value that satisfy all cuts; low is above high without any."""
+    bounds = [
+        _compared(cut.operator, *codes.of_expression(cut.current))
+        if cut.shift is None and cut.previous == part.order and codes.are_same_kind(cut)
         else _searched(cut, codes, part.order)
         for cut in cuts
     ]
-    if len(found) == 1 and not part.is_falling:
-        return found[0]
-    none = functools.reduce(np.logical_or, [low > high for low, high in found])
-    low = functools.reduce(np.maximum, [low for low, _ in found])
-    high = functools.reduce(np.minimum, [high for _, high in found])
+    if len(bounds) == 1 and not part.is_falling:
+        return bounds[0]
+    none = functools.reduce(np.logical_or, [low > high for low, high in bounds])
+    low = functools.reduce(np.maximum, [low for low, _ in bounds])
+    high = functools.reduce(np.minimum, [high for _, high in bounds])
     if part.is_falling:
         low, high = ~high, ~low
     return np.where(none, 0, low), np.where(none, -1, high)
 
 
 def _compared(operator: Operator, bound: NDArray[np.int64], known: NDArray[np.bool_]) -> Range:
-    """Return the values that compare so with bounds."""
+    """Return the range of values for which a comparison with bounds holds."""
     low, high = np.full(len(bound), LEAST), np.full(len(bound), GREATEST)
     none = ~known
     if operator is Operator.LT:
@@ -264,16 +264,16 @@ def _compared(operator: Operator, bound: NDArray[np.int64], known: NDArray[np.bo
 
 
 def _searched(cut: Cut, codes: _Codes, order: Expression) -> Range:
-    """Return the values of an attribute, or of an expression, for which a cut holds.
+    """Return the range of values of an attribute or an expression for which a cut holds.
 
-    They are found by halving all values that there are: sums of doubles are rounded, but they never
-    fall where a term rises.
+    It is found by bisection over all codes: sums of doubles are rounded, but they never decrease if
+    a term increases.
     """
     right = codes.values(cut.current)
     shift = None if cut.shift is None else codes.values(cut.shift)
     is_whole = codes.values(order).are_whole
     least, greatest = _LEAST_FINITE, _GREATEST_FINITE
-    if is_whole:  # what is beyond 2 * SMALL compares with small numbers as that does
+    if is_whole:  # greater values compare with small numbers as 2 * SMALL does
         is_small = are_small(right) and (shift is None or are_small(shift))
         least, greatest = (-2 * SMALL, 2 * SMALL) if is_small else (LEAST, GREATEST)
 
@@ -281,8 +281,8 @@ def _searched(cut: Cut, codes: _Codes, order: Expression) -> Range:
         numbers = place if is_whole else turned(place).view(np.float64)
         left = Values(numbers, np.ones(len(place), np.bool_))
         if cut.previous != order:
-            given = left
-            left = values_of(cut.previous, lambda _: given, len(place))
+            order_values = left
+            left = values_of(cut.previous, lambda _: order_values, len(place))
         if shift is not None:
             left = added(left, shift)
         return left.known & right.known & compared(operator, left, right)
@@ -318,7 +318,7 @@ def _with_infinities(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> Range:
-    """Return ranges of finite doubles with those infinities for which a cut holds, too."""
+    """Extend ranges of finite doubles by the infinities for which a cut holds."""
     if is_whole:
         return low, high
     below = holds(cut.operator, np.full(len(low), _LEAST_FINITE - 1))
@@ -335,15 +335,15 @@ def _with_infinities(
 def _apart(
     ranges: Sequence[Range],
 ) -> list[Range]:
-    """Return as many ranges of the same values, no value in two of them."""
+    """Return as many disjoint ranges with the same values."""
     if len(ranges) < 2:
         return list(ranges)
     lows, highs = (np.stack([part[side] for part in ranges]) for side in (0, 1))
     order = np.lexsort((highs, np.where(lows > highs, GREATEST, lows)), axis=0)
     lows, highs = np.take_along_axis(lows, order, 0), np.take_along_axis(highs, order, 0)
     apart = []
-    reach = np.full(lows.shape[1], LEAST)  # the first value that no range before has
-    is_full = np.zeros(lows.shape[1], np.bool_)  # those before have all up to the greatest
+    reach = np.full(lows.shape[1], LEAST)  # the first value after all previous ranges
+    is_full = np.zeros(lows.shape[1], np.bool_)  # previous ranges reach the greatest value
     for low, high in zip(lows, highs, strict=True):
         none = (low > high) | is_full | (high < reach)
         apart.append((np.where(none, 0, np.maximum(low, reach)), np.where(none, -1, high)))
@@ -360,7 +360,7 @@ class _Shifted(NamedTuple):
     nanoseconds: int
 
     def codes(self, ticks: Ints, unit: int) -> Ints:
-        """Return its values in ticks of so many nanoseconds, given those of the attribute.
+        """Return its values in ticks of `unit` nanoseconds, given those of the attribute.
 
         Raises InputError if 64 bits do not suffice.
 
@@ -381,7 +381,7 @@ class _Shifted(NamedTuple):
 
 
 def _shifted(expression: Expression) -> _Shifted | None:
-    """Return a shifted attribute (`elsinore.plan.ranges`), None for another expression."""
+    """Return a shifted attribute (`elsinore.plan.ranges`), or None for another expression."""
     match expression:
         case Binary(Operator.ADD, Attribute() as attribute, Duration(nanoseconds)):
             return _Shifted(1, attribute, nanoseconds)

@@ -1,8 +1,8 @@
-"""Conditions between an event and one before it, as code and as columns of values.
+"""Conditions between an event and an earlier one, as code and as columns of values.
 
-Numbers are doubles, and integers where they are whole; times and lengths of time are integers of
-one unit. Texts, decimals and integers without a sign are compared by their codes among all values
-that are kept (`elsinore.operators.conditions.ranked`).
+Numbers are doubles, or integers if they are whole; times and lengths of time are integers of one
+unit. Texts, decimals and unsigned integers are compared by their codes among all stored values
+(`elsinore.operators.conditions.ranked`).
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
 from elsinore.trends.engine.values import order_of, plain_column, plain_type, steady_codes, with_nan
 
-_TEXTS, _NUMBERS = 0, 1  # what goes by rank
+_TEXTS, _NUMBERS = 0, 1  # kinds of values that are compared by codes
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in (str, int, float, Decimal)}
-FEW = 1024  # ranked values of which none is forgotten
+FEW = 1024  # values with codes, of which none is removed
 
 
 class _Column(NamedTuple):
-    """A column of values: of an attribute, or of its codes among all exact numbers.
+    """A column of an attribute's values, or of its codes among all exact numbers.
 
-    is_of_anchor: of earlier events, the value of their trends' anchor.
+    is_of_anchor: for an earlier event, the value is that of its trends' anchor.
     """
 
     name: str
@@ -52,7 +52,7 @@ class _Column(NamedTuple):
 
 
 class _Layout:
-    """The columns of the attributes that conditions read, given out as they are asked for."""
+    """The columns of the attributes that conditions read, numbered in order of first use."""
 
     def __init__(self, types: Mapping[str, pa.DataType]) -> None:
         plain = {name: plain_type(kind) for name, kind in types.items()}
@@ -61,7 +61,7 @@ class _Layout:
         self.columns: dict[_Column, int] = {}
 
     def order(self, name: str) -> Order:
-        """Return how an attribute is compared."""
+        """Return the order by which an attribute is compared."""
         order = self.orders[name]
         return Order.NUMBER if order is Order.UNSIGNED else order
 
@@ -86,7 +86,7 @@ class _Layout:
 
 
 class _Compiler(Compiler):
-    """Compiles conditions whose attributes are those of an event and of one before it."""
+    """Compiles conditions over the attributes of an event and of an earlier one."""
 
     layout: _Layout
 
@@ -95,15 +95,15 @@ class _Compiler(Compiler):
         self.ranked: dict[int, Any] = {}  # integer constants that are codes of numbers
 
     def put_leaf(self, leaf: Attribute) -> None:
-        """Emit what pushes an attribute as a double."""
+        """Emit an instruction that pushes an attribute as a double."""
         self.emit(Code.DOUBLE, _moment_of(leaf), 0, self.layout.column(leaf))
 
     def put_whole_leaf(self, leaf: Attribute, order: Order | None) -> None:  # noqa: ARG002
-        """Emit what pushes an attribute as an integer."""
+        """Emit an instruction that pushes an attribute as an integer."""
         self.emit(Code.WHOLE, _moment_of(leaf), 0, self.layout.column(leaf))
 
     def compare_numbers(self, operator: Operator, left: Expression, right: Expression) -> None:
-        """Emit a comparison of numbers, exact but for what is computed as doubles."""
+        """Emit a comparison of numbers, which is exact except for values computed as doubles."""
         orders = self.order_of(left), self.order_of(right)
         is_wide = self._is_wide(left) or self._is_wide(right)
         if is_wide and _is_plain_number(left) and _is_plain_number(right):
@@ -124,7 +124,7 @@ class _Compiler(Compiler):
         return isinstance(node, Attribute) and self.layout.orders[node.name or ""] is Order.UNSIGNED
 
     def _put_code(self, node: Expression) -> None:
-        """Emit what pushes the code of a number among all exact numbers."""
+        """Emit an instruction that pushes the code of a number among all exact numbers."""
         if isinstance(node, Attribute):
             place = self.layout.column(node, is_ranked=True)
             self.emit(Code.WHOLE, _moment_of(node), 0, place)
@@ -147,10 +147,10 @@ def _is_plain_number(node: Expression) -> bool:
 
 
 class ConditionColumns:
-    """The conditions of an operator, and the columns that they read of batches and rows.
+    """The conditions of an operator, and the columns of batches and rows that they read.
 
-    lists: of numbers of expressions. ordered: attributes that ranges are made of; orders: what the
-    rows of each block are ordered by, and whether they fall.
+    lists: lists of numbers of expressions. ordered: attributes that ranges read; orders: the sort
+    key of each block's rows, and whether it is falling.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class ConditionColumns:
         orders: Sequence[tuple[Expression | None, bool]] = (),
     ) -> None:
         self._layout = _Layout(types)
-        # texts that rows are ordered by, or compared with in this order
+        # texts that are sort keys of rows, or compared with them
         self._ordered = [name for name in ordered if self._is_text(name)]
         self._text_blocks = [
             (block, is_falling)
@@ -180,7 +180,7 @@ class ConditionColumns:
         ]
         self.conditions = Conditions(compiler.program, comparisons, lists)
         self.values = [OrderCodes(), OrderCodes()]  # of texts, and of numbers
-        self._kept = [FEW, FEW]  # values that were in use when they were looked at last
+        self._kept = [FEW, FEW]  # values in use at the last removal
         self._put_constants()
 
     @property
@@ -189,23 +189,20 @@ class ConditionColumns:
         return len(self._layout.columns)
 
     @property
-    def of_anchor(self) -> NDArray[np.uint8]:
-        """Which columns have the values of anchors."""
+    def anchor_columns(self) -> NDArray[np.uint8]:
+        """Whether each column has the values of anchors."""
         return np.array([c.is_of_anchor for c in self._layout.columns], np.uint8)
 
     def _is_text(self, name: str) -> bool:
         return self._layout.orders.get(name) is Order.TEXT
 
     def text_codes(self, name: str) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the codes of texts that rows are ordered by, in the last batch; which are known.
-
-        `columns` was called for it.
-        """
+        """Return the codes of a text attribute in the batch of `columns`, and which are known."""
         codes = _encoded(self.values[_TEXTS], self._texts[name])
         return codes, codes != NULL
 
     def columns(self, batch: pa.RecordBatch, program: Program, store: Store) -> Columns:
-        """Return the columns of a batch's events; the rows of the store get the codes of today."""
+        """Return the columns of a batch's events; update codes in the rows of the store."""
         size = (self.count, batch.num_rows)
         columns = {n: plain_column(batch.column(f"pair:{n}")) for n in self._ordered}
         self._texts = {name: column.dictionary_encode() for name, column in columns.items()}
@@ -245,14 +242,14 @@ class ConditionColumns:
         program: Program,
         store: Store,
     ) -> None:
-        """Take in the values of columns; the codes of rows and constants change with them."""
+        """Assign codes to new values of columns; update changed codes of rows and constants."""
         values, places = self.values[which], list(columns)
         is_ordered = which == _TEXTS and bool(self._ordered)
         if not places and not is_ordered:
             return
         if len(values) > 2 * self._kept[which]:
             used = [np.asarray(store.row_integers)[places].reshape(-1)]
-            if is_ordered:  # of rows of other columns, too
+            if is_ordered:  # also of rows that conditions do not read
                 used += [np.asarray(store.row_orders), ~np.asarray(store.row_orders)]
             values.keep(np.concatenate(used))
             self._kept[which] = max(FEW, len(values))
@@ -268,7 +265,7 @@ class ConditionColumns:
             self._put_constants()
 
     def _put_constants(self) -> None:
-        """Put in the codes of constants."""
+        """Set the codes of constants."""
         wholes = np.asarray(self.conditions.wholes)
         for which, constants in enumerate((self._code.texts, self._ranked_constants)):
             self.values[which].pin(constants.values())
@@ -276,7 +273,7 @@ class ConditionColumns:
                 wholes[place] = self.values[which].code_of(constant)
 
     def save(self) -> str:
-        """Return the values with codes as a text."""
+        """Return the values and their codes as a text."""
         return json.dumps(
             [
                 [(type(value).__name__, str(value), code) for value, code in each.items()]
@@ -285,13 +282,13 @@ class ConditionColumns:
         )
 
     def load(self, text: str) -> None:
-        """Take up what `save` returned."""
+        """Restore what `save` returned."""
         for values, items in zip(self.values, json.loads(text), strict=True):
             values.restore((_KINDS[kind](value), code) for kind, value, code in items)
         self._put_constants()
 
     def check(self) -> None:
-        """Raise InputError if an integer went beyond 64 bits since the last call."""
+        """Raise InputError if an integer has exceeded 64 bits since the last call."""
         if self.conditions.has_overflown:
             self.conditions.has_overflown = 0
             raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-Index = int  # a place among lanes, rows, blocks and so on
+Index = int  # an index of a lane, row, block and so on
 
 
 class Number(NamedTuple):
@@ -20,7 +20,7 @@ NO_KEY, NO_MOMENT = -1, -1
 
 NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; VALUE + 2a: column a, + 1: its presence
 NO_RANK, BEGINNING = -1, -2  # ranks of an extreme that are not columns
-NO_BLOCK, NO_GUARD = -1, -1  # a read of window starts; a read that no NOT decides
+NO_BLOCK, NO_GUARD = -1, -1  # of a read of window starts; of a read without NOT
 UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are not classes
 
 LIMIT = 2.0**512  # mantissas are below it
@@ -29,5 +29,5 @@ DOWN = 2.0**-512
 LEAF_ROWS = 16  # rows of events in the smallest piece of memory
 LEVELS = 27  # of runs: 2**31 rows of events
 
-FORMS = 128  # earlier bursts that are kept per sharing set at most
+FORMS = 128  # most earlier bursts of a sharing set
 NO_SHARING, DYNAMIC, ALWAYS = 0, 1, 2  # modes of sharing

@@ -1,10 +1,10 @@
-"""Where everything stands in a key's slot: nodes of one shape side by side, lane by lane.
+"""The lanes of a key's slot: nodes of one shape side by side.
 
-Nodes of the merged template have one *shape* where they differ in types and constants alone. They
-are one *block*: a row of lanes for each sum, node after node, and of each node the windows that can
-be open at once. So queries of one shape are lanes of one query, and what an event does to many of
-them is one step. Nodes whose events are read one by one, in a range of an attribute's values, are
-*ordered*: their blocks have rows of events too (`elsinore.trends.engine.rows`).
+Nodes of the merged template have one *shape* if they differ only in types and constants. They are
+one *block*: it has a row of lanes for each sum, node after node, and for each node one lane per
+window that can be open at once. So queries of one shape are lanes of one query, and what an event
+does to many of them is one step. If events of nodes are read one by one, or by ranges of an
+attribute's values, their blocks have rows of events, too (`elsinore.trends.engine.rows`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.constants import NO_ADDEND
 from elsinore.trends.engine.updates import Updates
 
-FEWEST_SNAPSHOTS, MOST_SNAPSHOTS = 8, 64  # that are kept of events that are compared
+FEWEST_SNAPSHOTS, MOST_SNAPSHOTS = 8, 64  # of a set whose events are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """Nodes of one shape, in the order of their lanes.
 
-    If an event may follow some of their events only, these have a row each (`has_rows`), ordered by
-    the attribute `order`.
+    If an event may follow only some of their events, each event has a row (`has_rows`), ordered by
+    the expression `order`.
     """
 
     nodes: tuple[int, ...]
@@ -41,16 +41,16 @@ class Block:
     extreme: int  # its first extreme
     extremes: int
     strategy: Strategy
-    is_broken: bool = False  # whether each event ends what is there, as it is CONTIGUOUS
+    is_broken: bool = False  # CONTIGUOUS: whether each event ends the trends so far
     has_rows: bool = False
-    is_checked: bool = False  # whether each row is looked at, as what may follow is no range
+    is_checked: bool = False  # whether each row is checked, as conditions are not ranges
     is_anchor: bool = False  # whether its events are anchors
-    merges: bool = False  # whether rows of one anchor are one row: nothing asks for their events
+    merges: bool = False  # whether the rows of an anchor are one row, as no condition reads them
     closing: Ways = FREE
     order: Expression | None = None
-    is_rising: bool = False  # whether all reads are of the events up to some value
-    is_falling: bool = False  # ... from some value on
-    snapshots: int = 0  # that are its lanes; then it has no nodes
+    is_rising: bool = False  # whether all reads have only an upper bound
+    is_falling: bool = False  # ... only a lower bound
+    snapshots: int = 0  # the number of lanes of a block without nodes
 
     @property
     def width(self) -> int:
@@ -59,9 +59,9 @@ class Block:
 
 
 class KindLayout(NamedTuple):
-    """The cells and extremes of a kind of window: from the first ones to before the last ones.
+    """The ranges of cells and extremes of a kind of window.
 
-    The first cells are 1 while a window is open.
+    The first `overlap` cells are 1 while a window is open.
     """
 
     cell: int
@@ -71,21 +71,21 @@ class KindLayout(NamedTuple):
 
 
 class ComparedSet(NamedTuple):
-    """Nodes that share events which are compared, with the numbers of their ways to compare."""
+    """Nodes that share compared events, each with the number of its way to compare them."""
 
     members: Mapping[int, int]
     ways: tuple[Reads, ...]
 
 
 class Layout:
-    """The blocks of a unit's nodes, and where each node's sums are."""
+    """The blocks of a unit's nodes, and the places of each node's sums."""
 
     def __init__(
         self, updates: Updates, rows: int = 0, compared: Mapping[int, ComparedSet] | None = None
     ) -> None:
         """Lay out a unit's nodes; compared: sharing sets by their numbers.
 
-        rows: of a pane's action, which are lanes in place of windows.
+        rows: of a pane's action, which are lanes instead of windows; 0 without panes.
         """
         self.overlaps = [rows or overlap_of(window) for window in updates.windows]
         nodes = updates.nodes
@@ -143,9 +143,9 @@ class Layout:
             self._add_reader_blocks(number, one, updates)
 
     def _add_reader_blocks(self, number: int, one: ComparedSet, updates: Updates) -> None:
-        """Add the blocks whose lanes are a set's snapshots: one for each way to compare."""
-        found = [updates.update(node, updates.nodes[node].edges) for node in one.members]
-        addends = {part.addend for update in found for part in update.sums} - {NO_ADDEND}
+        """Add the blocks whose lanes are a set's snapshots, one for each way to compare."""
+        of_members = [updates.update(node, updates.nodes[node].edges) for node in one.members]
+        addends = {part.addend for update in of_members for part in update.sums} - {NO_ADDEND}
         lanes = sum(self.blocks[b].width for b in {self.block_of[n] for n in one.members})
         columns = min(max(2 * lanes, FEWEST_SNAPSHOTS), MOST_SNAPSHOTS)
         for node, way in one.members.items():
@@ -188,7 +188,7 @@ def _edges_from(updates: Updates) -> list[list[Edge]]:
 
 
 def _merges(node: Node, onward: Sequence[Edge]) -> bool:
-    """Return whether only anchors are looked at in a node's rows."""
+    """Return whether later events read only the anchors of a node's rows."""
     return (
         node.storage.rows is not None
         and node.storage.rows.holds_anchor
@@ -199,21 +199,21 @@ def _merges(node: Node, onward: Sequence[Edge]) -> bool:
 
 
 def _is_alone(node: Node) -> bool:
-    """Return whether a node's rows are its own: they are taken, or kept apart by their anchors."""
+    """Return whether a node has a block of its own: its rows are taken, or hold anchors."""
     rows = node.storage.rows
     return rows is not None and (node.strategy is Strategy.NEXT or rows.holds_anchor)
 
 
 def _ends_of(cuts: list[Cut], order: Expression) -> set[bool]:
-    """Return whether cuts bound ranges from above, whether from below."""
+    """Return the sides on which cuts bound ranges: True for above, False for below."""
     return {is_high for cut in cuts for _, is_high in sides(cut, order)}
 
 
 def _shapes(updates: Updates, compared: Mapping[int, ComparedSet]) -> list[int]:
-    """Number the shapes of nodes: two are of one where their surroundings look alike.
+    """Number the shapes of nodes: two nodes have one shape if their surroundings are equal.
 
-    Types are left out. Nodes of one shape are read by the same ranges, and share compared events
-    in one set.
+    Types do not count. Nodes of one shape are read by the same ranges, and share compared events in
+    one set.
     """
     nodes = updates.nodes
     set_of = {node: number for number, one in compared.items() for node in one.members}

@@ -105,7 +105,7 @@ class EngineOperator:
         mode = _MODES[modes["sharing"]]
         self._store = Store(shape, modes["ordered"], modes["one_slot"], mode)
         self._store.conditions = self._conditions.conditions
-        self._store.of_anchor = self._conditions.of_anchor
+        self._store.anchor_columns = self._conditions.anchor_columns
         self._take_tables()
         if self._one_slot:
             self._store.grow_slots(1)
@@ -215,8 +215,8 @@ class EngineOperator:
     def _take_tables(self) -> None:
         """Use the tables with the classes that were added since."""
         self._program = self._builder.tables()
-        self._store.have_reads(self._builder.most_reads)
-        self._store.have_classes(len(self._program.classes))
+        self._store.grow_reads(self._builder.most_reads)
+        self._store.grow_classes(len(self._program.classes))
 
     def _make_room(self, expected: int = 0) -> bool:
         """Make room for totals or for rows of events; return False if there was enough.

@@ -1,10 +1,10 @@
-"""A unit's merged template as tables of structs: what each class of events does to which lanes.
+"""A unit's merged template as tables of structs: the effect of each class of events on lanes.
 
-`engine_unit` says which units have such tables: all but EXACT and what `elsinore.plan.stored` gives
-a reason against, which `elsinore.trends.sets` has: conditions, NOT and strategies in ambiguous
-patterns, NOT at an edge of a pattern under NOT, and trends with several anchors.
+`engine_unit` decides which units have such tables: all except EXACT and those for which
+`elsinore.plan.stored` gives a reason, such as conditions, NOT and strategies in ambiguous patterns,
+NOT at an edge of a pattern under NOT, and trends with several anchors.
 
-Classes are added as they occur, because there may be far more of them than occur: one for each
+Classes are added as they occur, because there may be many more of them than occur: one for each
 type and each combination of its local predicates.
 """
 
@@ -33,8 +33,8 @@ from elsinore.trends.engine.store import StoreShape
 from elsinore.trends.engine.tables import TABLES, Program
 from elsinore.trends.engine.updates import Update, Updates
 
-_lock = threading.RLock()  # of what units keep, and of tables that classes are added to
-TABLE_LIMIT = 2**22  # classes that are looked up in a table; more are numbered as they occur
+_lock = threading.RLock()  # of programs that operators share
+TABLE_LIMIT = 2**22  # most classes of a table by class; more are numbered as they occur
 
 
 def engine_unit(
@@ -42,7 +42,7 @@ def engine_unit(
 ) -> TrendUnit | None:
     """Return a unit with templates that the engine runs, or None if there are none.
 
-    types: of the attributes that conditions between events read; None before any event has come.
+    types: of the attributes that conditions between events read; None before the first event.
     """
     if unit.exact or unit.path is Path.SETS:
         return None
@@ -58,7 +58,7 @@ class ProgramBuilder:
     """The tables of a unit, to which classes of events are added."""
 
     def __init__(self, unit: TrendUnit, rows: int = 0) -> None:
-        """Translate a unit; rows: of a pane's action, which are lanes in place of windows."""
+        """Translate a unit; rows: of a pane's action, which are lanes instead of windows."""
         self.unit = unit
         self.updates = Updates(unit)
         sets = sharing_sets(self.updates)
@@ -79,7 +79,7 @@ class ProgramBuilder:
 
     @property
     def most_reads(self) -> int:
-        """The most reads of rows that an event gathers at once."""
+        """The most reads of rows by one event."""
         return max(1, self.steps.most_reads, *(len(each.ways) for each in self.sharing.sets))
 
     def shape(self, row_values: int) -> StoreShape:
@@ -99,7 +99,7 @@ class ProgramBuilder:
             closing=sum(overlap_of(template.query.window) for template in unit.templates) + 1,
             row_blocks=len(rows),
             row_cells=row_cells,
-            gathered=max(row_cells, *layout.overlaps),  # beginnings in each window are read, too
+            gathered=max(row_cells, *layout.overlaps),  # of beginnings of windows
             row_extremes=max((b.width * b.extremes for b in rows), default=0),
             sets=len(self.sharing.sets),
             cohorts=len(self._rows["cohorts"]),
@@ -113,21 +113,21 @@ class ProgramBuilder:
 
     @classmethod
     def shared(cls, unit: TrendUnit) -> ProgramBuilder:
-        """Return the tables of a unit that all its operators share, in whatever threads."""
+        """Return the tables of a unit, which all its operators share, in all threads."""
         with _lock:
             if "program" not in unit.cache:
                 unit.cache["program"] = cls(unit)
             return cast("ProgramBuilder", unit.cache["program"])
 
     def tables(self) -> Program:
-        """Return the tables with all classes that were added; they are never written to."""
+        """Return the tables of all classes added so far; they are not changed later."""
         with _lock:
             if self._program is None:
                 self._program = Program(self._rows, self._known.copy())
             return self._program
 
     def codes(self, classes: Sequence[int]) -> list[int]:
-        """Return the codes of classes, given by their places in the table of classes."""
+        """Return the codes of the classes at places of the table of classes."""
         with _lock:
             return [self._class_codes[place] for place in classes]
 
@@ -153,7 +153,7 @@ class ProgramBuilder:
         return np.array(numbers, dtype=np.int64)[inverse]
 
     def add_classes(self, numbers: Sequence[int]) -> None:
-        """Add the classes at some places of `Program.known` that are unknown."""
+        """Add the unknown classes at some places of `Program.known`."""
         with _lock:
             for number in numbers:
                 if self._known[number] == UNKNOWN:
@@ -190,7 +190,7 @@ class ProgramBuilder:
         return self.layout.block_of[node], self.layout.node_place[node]
 
     def _add_blocks(self) -> int:
-        """Add the blocks; return how many flags of emptied lanes there are."""
+        """Add the blocks; return the number of flags of emptied lanes."""
         flags = rows = 0
         watches = self._watches()
         for number, block in enumerate(self.layout.blocks):
@@ -216,7 +216,7 @@ class ProgramBuilder:
         return flags
 
     def _watches(self) -> dict[int, list[tuple[int, int, int]]]:
-        """Return for each block where the beginnings of negative matches are found."""
+        """Return for each block the places of the beginnings of negative matches."""
         watches: dict[int, list[tuple[int, int, int]]] = {}
         layout = self.layout
         for negative, ends in enumerate(self.updates.merged.negatives):
@@ -228,9 +228,9 @@ class ProgramBuilder:
         return watches
 
     def _add_kinds(self, *, has_windows: bool) -> None:
-        """Add the kinds of windows, with their seeds and what is returned at their end.
+        """Add the kinds of windows, with their seeds and the results at their end.
 
-        has_windows: not of a pane's action, whose rows are lanes in place of windows.
+        has_windows: False for a pane's action, whose rows are lanes instead of windows.
         """
         rows, updates, layout = self._rows, self.updates, self.layout
         for kind, window in enumerate(updates.windows):
@@ -257,7 +257,7 @@ class ProgramBuilder:
             )
 
     def _add_end(self, query: int) -> None:
-        """Add what is returned of a query at the end of a window."""
+        """Add the results of a query at the end of a window."""
         ends = self.updates.merged.ends[query]
         fields = self._add_fields(ends.linear, self.layout.cell_of)
         extremes = self._add_fields(ends.extremes, self.layout.extreme_of)

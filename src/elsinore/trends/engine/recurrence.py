@@ -173,18 +173,18 @@ def take_least_rank(
     begin: Index,
     lanes: Index,
     rank: cython.longlong,
-    kept: Index,
+    kept_lane: Index,
 ) -> cython.void:
     """Reduce an extreme to a rank and the extreme's sources, in lanes where a trend ends.
 
-    kept: the place of the result in the event's row.
+    kept_lane: of the first result in the event's row.
     """
     for lane in range(lanes):
         if store.work.cells[0, lane] == 0.0:
             continue
         least: cython.longlong = least_of(program, store, slot, number, begin + lane, rank)
         if store.row >= 0:
-            store.rows.extremes[store.row, kept + lane] = least
+            store.rows.extremes[store.row, kept_lane + lane] = least
         target: Index = program.extremes[number].cell + begin + lane
         store.added.extremes[slot, target] = min(store.added.extremes[slot, target], least)
 
@@ -260,8 +260,8 @@ def carry_rows(
             new_row(program, store, batch, event, slot, block)
             row = store.leaves[slot, source_rows].begin + place
             store.row_anchors[store.row] = store.row_anchors[row]
-            for column in range(store.of_anchor.shape[0]):
-                if store.of_anchor[column]:
+            for column in range(store.anchor_columns.shape[0]):
+                if store.anchor_columns[column]:
                     store.row_doubles[column, store.row] = store.row_doubles[column, row]
                     store.row_integers[column, store.row] = store.row_integers[column, row]
             store.leaves[slot, rows].arriving += 1
@@ -300,21 +300,21 @@ def add_own(
     """Add an event's own values to a row of its block, and the row to what its timestamp adds."""
     width: Index = program.blocks[program.steps[at].block].width
     scaled: Index = store.slots[slot].scaled
-    own: Index = 0
+    first: Index = 0
     for part in range(program.steps[at].sums, program.steps[at].sums_end):
         value: cython.double = addend_of(batch, event, program.sums[part].addend)
         if value != 0.0:
-            add_products(store, store.rows, row, own, store.rows, row, value, width, scaled)
-        add(store.added, slot, program.sums[part].cell, store.rows, row, own, width, scaled, 0)
-        own += width
-    own = 0
+            add_products(store, store.rows, row, first, store.rows, row, value, width, scaled)
+        add(store.added, slot, program.sums[part].cell, store.rows, row, first, width, scaled, 0)
+        first += width
+    first = 0
     for part in range(program.steps[at].extremes, program.steps[at].extremes_end):
         rank: cython.longlong = FOREVER
         if program.extremes[part].rank >= 0:
             rank = batch.ranks[event, program.extremes[part].rank]
-        for lane in range(own, own + width):
-            if store.rows.cells[row, lane - own] != 0.0:
+        for lane in range(first, first + width):
+            if store.rows.cells[row, lane - first] != 0.0:
                 store.rows.extremes[row, lane] = min(store.rows.extremes[row, lane], rank)
-                cell: Index = program.extremes[part].cell + lane - own
+                cell: Index = program.extremes[part].cell + lane - first
                 take_least(store.added, slot, cell, store.rows, row, lane, 1)
-        own += width
+        first += width

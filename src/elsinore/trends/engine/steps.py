@@ -1,6 +1,6 @@
 """Updates as steps on ranges of lanes, and the reads of earlier events that they need.
 
-Updates of nodes side by side that read nodes side by side are one step.
+Updates of adjacent nodes that read adjacent nodes, or the same node, are one step.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ NO_WEIGHTS = Weights({}, {})
 
 
 class Term(NamedTuple):
-    """Lanes that a step reads: a row of a block from a node on, or one node's for all its nodes."""
+    """A source of a step: a row of a block from a node on, or one node for all the step's nodes."""
 
     block: int
     row: int
-    reads: int  # its number; -1: of all events, which the block's sums are of
+    reads: int  # the number of its reads; -1: the block's sums, of all events
     node: int  # its place in the block
 
 
 class Run(NamedTuple):
-    """Updates of nodes side by side that read nodes side by side: one step.
+    """Updates of adjacent nodes that are one step.
 
-    `terms[s]` are those of sum s, then of extreme s, of the run's first node; `shared[s]` says for
-    each of them whether all nodes read the same, None where there is but one node.
+    `terms` are those of each sum, then of each extreme, of the run's first node; `shared` says for
+    each term whether all nodes read the same node, None while the run has only one node.
     """
 
     updates: list[Update]
@@ -60,7 +60,7 @@ class Run(NamedTuple):
 
 
 class StepTables:
-    """Adds steps to the tables of a program (`rows`), with what they read."""
+    """Adds steps and their reads to the tables of a program (`rows`)."""
 
     def __init__(self, updates: Updates, layout: Layout, bounds: Bounds, rows: Rows) -> None:
         self._updates, self._layout, self._bounds, self._rows = updates, layout, bounds, rows
@@ -70,7 +70,7 @@ class StepTables:
         self.conditions: dict[Expression, int] = {}  # with their numbers
         self.lists: list[int] = []  # of numbers of conditions
         self.most_reads = 0  # of a step
-        for node in updates.nodes:  # bounds are known before a batch is looked at
+        for node in updates.nodes:  # bounds are known before the first batch
             for edge in node.edges:
                 if edge.reads != ALL:
                     self._number(edge.reads)
@@ -100,7 +100,7 @@ class StepTables:
         return self._reads.setdefault(reads, len(self._reads))
 
     def _terms(self, update: Update) -> list[list[Term]]:
-        """Return what an update reads for each sum and extreme, in an order of their own."""
+        """Return the terms of each sum and extreme of an update, sorted."""
         parts: list[SumUpdate | ExtremeUpdate] = [*update.sums, *update.extremes]
         return [sorted(self._term(source) for source in part.sources) for part in parts]
 
@@ -112,7 +112,7 @@ class StepTables:
         return Term(block, source.row, reads, self._layout.node_place[source.node])
 
     def _extends(self, run: Run, update: Update, terms: list[list[Term]]) -> bool:
-        """Take an update into a run, if it is one with it."""
+        """Append an update to a run, if they are one step; return whether they are."""
         last = run.updates[-1]
         layout, distance = self._layout, len(run.updates)
         if (
@@ -176,7 +176,7 @@ class StepTables:
         )
 
     def _add_sources(self, run: Run, place: int, reads: ReadNumbers) -> None:
-        """Add what a sum or an extreme of a step reads, and the reads of rows that it needs."""
+        """Add the sources of a sum or an extreme of a step, and the reads of rows they need."""
         is_extreme = place >= len(run.updates[0].sums)
         for term, shared in zip(run.terms[place], run.shared[place], strict=True):
             source = self._layout.blocks[term.block]
@@ -191,13 +191,13 @@ class StepTables:
             self._rows["sources"].append((cell, period, read))
 
     def add_reader(self, block: int, reads: Reads) -> int:
-        """Add what reads all lanes of a block; return its place."""
+        """Add a read of all lanes of a block; return its place."""
         lanes = self._layout.blocks[block].width
         self._rows["reads"].append(self._read(block, 0, reads, 0, lanes))
         return len(self._rows["reads"]) - 1
 
     def _read(self, number: int, kind: int, reads: Reads, lane: int, lanes: int) -> tuple[int, ...]:
-        """Return a read of a block, or of `NO_BLOCK`: of the windows of a kind."""
+        """Return a read of a block, or for NO_BLOCK of the beginnings of windows of a kind."""
         parts = (0, 0)
         if number != NO_BLOCK:
             block = self._layout.blocks[number]
@@ -215,7 +215,7 @@ class StepTables:
         return (number, kind, lane, lanes, *parts, *listed, guard)
 
     def _list(self, conditions: tuple[Expression, ...]) -> tuple[int, int]:
-        """Return the range of `lists` with the numbers of conditions."""
+        """Return the range of `lists` that contains the numbers of conditions."""
         if conditions not in self._listed:
             begin = len(self.lists)
             self.lists += [self.conditions.setdefault(c, len(self.conditions)) for c in conditions]
@@ -223,7 +223,7 @@ class StepTables:
         return self._listed[conditions]
 
     def guard(self, free: Ways, unless: Ways = NO_WAY) -> int:
-        """Return the number of a guard; NO_GUARD if NOT forbids nothing."""
+        """Return the number of a guard; NO_GUARD without NOT."""
         if free == FREE and not unless:
             return NO_GUARD
         if (free, unless) not in self._guards:

@@ -27,7 +27,7 @@ cdef class Store:
     cdef public int[::1] row_columns
     cdef public int[::1] row_next
     cdef public long long[::1] row_anchors
-    cdef public unsigned char[::1] of_anchor
+    cdef public unsigned char[::1] anchor_columns
     cdef public double[:, ::1] row_doubles
     cdef public long long[:, ::1] row_integers
     cdef public Columns earlier

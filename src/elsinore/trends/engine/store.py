@@ -132,7 +132,7 @@ class Store:
         self.factors = Lanes(2, max(shape.widest, 1))
         self.record_count = 0
         self.records = empty(RECORD, 0)
-        self.have_reads(1)
+        self.grow_reads(1)
         self.seen = np.zeros(0, np.uint8)
         self.row = -1
         self.needs_rows = False
@@ -140,7 +140,7 @@ class Store:
         self.high = FOREVER
         self.conditions = Conditions(Code(), (), ())
         self.registers = Registers(0, 0, 0)
-        self.of_anchor = np.zeros(shape.row_values, np.uint8)
+        self.anchor_columns = np.zeros(shape.row_values, np.uint8)
         self.row_top = 0
         self.free = np.full(LEVELS, -1, np.int32)
         self._take_rows(_empty_rows(shape, FIRST_ROWS if shape.row_blocks else 0))
@@ -165,17 +165,17 @@ class Store:
         self.earlier = Columns(self.row_doubles, self.row_integers)
         self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
 
-    def have_records(self, count: Index) -> None:
+    def grow_records(self, count: Index) -> None:
         """Make room for `count` more records of bursts."""
         records = empty(RECORD, self.record_count + count)
         records[: self.record_count] = np.asarray(self.records)[: self.record_count]
         self.records = records
 
-    def have_reads(self, count: Index) -> None:
+    def grow_reads(self, count: Index) -> None:
         """Make room for what `count` reads of a step gather."""
         self.gathered = Lanes(count, self.shape.gathered, self.shape.row_extremes)
 
-    def have_classes(self, count: Index) -> None:
+    def grow_classes(self, count: Index) -> None:
         """Make room in `seen` for each class of events: whether an event of it has come."""
         seen = np.zeros(count, np.uint8)
         seen[: len(self.seen)] = self.seen

@@ -1,4 +1,4 @@
-"""What each class of events does to the nodes of the merged template."""
+"""The updates of nodes of the merged template by each class of events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from elsinore.trends.engine.constants import BEGINNING, NO_ADDEND, NO_RANK, ONE,
 
 
 class Source(NamedTuple):
-    """A predecessor's sum or extreme, and which of its events an event may follow."""
+    """A sum or extreme of a predecessor, and which of its events an event may follow."""
 
     node: int
     row: int
@@ -25,30 +25,30 @@ class Source(NamedTuple):
 
 
 class SumUpdate(NamedTuple):
-    """What an event adds to one sum of a node: its sources, and the code of its own addend."""
+    """The update of one sum of a node: its sources, and the code of the event's own addend."""
 
     sources: tuple[Source, ...]
     addend: int  # NO_ADDEND, ONE, or VALUE + a column of addends
 
 
 class ExtremeUpdate(NamedTuple):
-    """What an event compares an extreme of a node with: its sources, and its own rank."""
+    """The update of one extreme of a node: its sources, and the event's own rank."""
 
     sources: tuple[Source, ...]
     rank: int  # a column of ranks, NO_RANK or BEGINNING
 
 
 class Update(NamedTuple):
-    """What one class of events does to one node; `sums[0]` is the number of trends."""
+    """The update of one node by one class of events; `sums[0]` is the number of trends."""
 
     node: int
-    starts: Reads | None  # in which windows a trend may begin with the event; None: in none
+    starts: Reads | None  # the windows in which a trend may begin with the event; None: none
     sums: tuple[SumUpdate, ...]
     extremes: tuple[ExtremeUpdate, ...]
 
 
 def by_anchor(update: Update) -> list[Update]:
-    """Return an update as two if trends keep their anchors from some sources and not from others.
+    """Split an update into two if trends keep their anchors from some of its sources only.
 
     >>> apart = Source(0, 0, ALL._replace(carries=True))
     >>> both = Update(1, None, (SumUpdate((apart, Source(2, 0, ALL)), NO_ADDEND),), ())
@@ -94,11 +94,11 @@ class Updates:
 
     @cached_property
     def lane_order(self) -> list[tuple[int, int]]:
-        """The sort keys of nodes of one shape, by which events change lanes side by side.
+        """The sort keys of nodes of one shape, so that events change adjacent lanes.
 
-        Queries are ordered by the constants of their thresholds, and then by their types from the
-        last to the first; a node goes with the first query whose trends pass through it, so that
-        nodes and their predecessors are in one order.
+        Queries are ordered by the constants of their thresholds, then by their types from the last
+        to the first. A node has the place of the first query whose trends pass through it, so that
+        nodes and their predecessors have the same order.
         """
         templates = self.unit.templates
         passed = [_backward(self.merged, query) for query in range(len(templates))]
@@ -127,7 +127,7 @@ class Updates:
         return [(kind, name) for kind, name in read if name is not None]
 
     def updates(self, type_name: str, true: frozenset[Expression]) -> list[Update]:
-        """Return what an event of a type does, given which of its local predicates are true."""
+        """Return the updates by an event of a type that satisfies the local predicates `true`."""
         taken: dict[int, list[Edge]] = {}
         for node, edge in self._entering.get(type_name, ()):
             if edge.takes(type_name, true):
@@ -135,12 +135,12 @@ class Updates:
         return [self.update(node, edges) for node, edges in taken.items()]
 
     def resets(self, type_name: str, true: frozenset[Expression]) -> list[int]:
-        """Return the nodes that an event of a type empties, given which predicates are true."""
+        """Return the nodes that an event of a type with the predicates `true` empties."""
         entries = self._emptying.get(type_name, ())
         return list(dict.fromkeys(node for node, reset in entries if reset.takes(type_name, true)))
 
     def update(self, node: int, edges: Sequence[Edge]) -> Update:
-        """Return what an event that goes along some edges into a node does to it."""
+        """Return the update of a node by an event that enters it along some edges."""
         merged = self.nodes[node]
         before = [edge for edge in edges if edge.source != START]
         starts = [edge.reads for edge in edges if edge.source == START]
@@ -185,7 +185,7 @@ class Updates:
 
 
 def addend_codes(unit: TrendUnit) -> dict[Addend, int]:
-    """Return the codes of what fields add up."""
+    """Return the codes of a unit's addends."""
     codes: dict[Addend, int] = {}
     for number, addend in enumerate(unit.addends):
         codes[addend] = VALUE + 2 * number
@@ -209,7 +209,7 @@ def _backward(merged: MergedTemplate, query: int) -> list[int]:
 def _thresholds(
     template: Template,
 ) -> tuple[tuple[str, ...], tuple[tuple[str, float], ...]]:
-    """Return the types of events that a query has conditions on, and the constants of these.
+    """Return the types of events that a query's local predicates restrict, and the constants.
 
     Constants are those that attributes are compared with, by attribute and operator.
     """

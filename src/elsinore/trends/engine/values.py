@@ -1,8 +1,8 @@
 """Values of attributes and of expressions over them, and the codes by which they are compared.
 
-Codes are integers that keep the order of an attribute's values. Expressions over numbers are whole
-numbers or doubles; they compute what `elsinore.model.evaluate` does event by event, whole numbers
-without a bound.
+Codes are integers in the order of an attribute's values. Expressions over numbers are whole numbers
+or doubles; results equal those of `elsinore.model.evaluate` for each event, and whole numbers are
+unbounded.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from elsinore.trends.values import Doubles
 NANOSECONDS = {"us": 1_000, "ns": 1}  # in a tick, by unit
 BOUND = 2**63  # whole numbers of 64 bits are below it
 FITTING = 2.0**63 - 2**10  # the greatest double that is one of these
-GREAT = 2.0**61  # whole numbers that are computed and greater are Python's
+GREAT = 2.0**61  # greater results of whole numbers are computed by Python
 SMALL = 2**60
-DIGITS = 15  # so many digits of a decimal a double tells apart
-LITERAL = 2**53  # so are whole constants below this: doubles tell them apart
+DIGITS = 15  # decimals of so many digits are different doubles
+LITERAL = 2**53  # whole constants below this are different doubles
 _TOO_GREAT = "A whole number in a condition goes beyond 64 bits. Cast the attribute to a double."
 _COMPUTE: dict[Operator, Callable[[Any, Any], Any]] = {
     Operator.ADD: np.add,
@@ -52,7 +52,7 @@ STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.LENGTH}
 
 
 def plain_of(column: pa.Array) -> pa.Array:
-    """Return a column decoded, small floats as doubles."""
+    """Return a column without dictionary encoding, floats as doubles."""
     column = whole(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -65,7 +65,7 @@ def plain_of(column: pa.Array) -> pa.Array:
 
 
 def steady_codes(name: str, column: pa.Array, order: Order, unit: str) -> pa.Array:
-    """Return what whole numbers of 64 bits, times and truth values are compared as.
+    """Return the codes of whole numbers of 64 bits, times or truth values.
 
     Times are whole numbers of a unit at least as fine as their own. Raises InputError for times
     outside of what nanoseconds of 64 bits reach.
@@ -89,12 +89,12 @@ def with_nan(column: pa.Array) -> Doubles:
 
 
 def order_of(kind: pa.DataType) -> Order:
-    """Return among what values of a type are compared; decimals are exact numbers by rank, too."""
+    """Return the order by which values of a type are compared; decimals have ranks, too."""
     return Order.UNSIGNED if pa.types.is_decimal(kind) else orders.order_of(kind)
 
 
 class Values(NamedTuple):
-    """Numbers, whole or doubles, and which of them are there."""
+    """Whole numbers or doubles, and which of them are known."""
 
     numbers: NDArray[Any]
     known: NDArray[np.bool_]
@@ -110,7 +110,7 @@ class Values(NamedTuple):
 
 
 def plain_column(column: pa.Array) -> pa.Array:
-    """Return a column decoded; small floats, and decimals that doubles tell apart, as doubles."""
+    """Return a column without encoding; floats, and decimals of few digits, as doubles."""
     column = plain_of(column)
     kind = column.type
     if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= DIGITS:
@@ -124,7 +124,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def kind_of(expression: Expression, types: Mapping[str, pa.DataType]) -> Order | None:
-    """Return whether an expression gives whole numbers or doubles; None if it is not computed here.
+    """Return whether an expression is of whole numbers or doubles; None if it is not supported.
 
     >>> from elsinore.model.expression import Attribute, Literal
     >>> five = Binary(Operator.ADD, Attribute("previous", "v"), Literal(5))
@@ -152,7 +152,7 @@ def kind_of(expression: Expression, types: Mapping[str, pa.DataType]) -> Order |
 
 
 def values_of(expression: Expression, read: Callable[[str], Values], count: int) -> Values:
-    """Return the values of an expression whose attributes have the values that `read` returns."""
+    """Return the values of an expression; `read` returns those of an attribute."""
     match expression:
         case Literal(int() | float() as number):
             kind = np.int64 if isinstance(number, int) else np.float64
@@ -193,11 +193,11 @@ def added(left: Values, right: Values) -> Values:
 
 
 def compared(operator: Operator, left: Values, right: Values) -> NDArray[np.bool_]:
-    """Return whether numbers compare so; whole numbers and doubles are compared exactly.
+    """Compare numbers; whole numbers and doubles are compared exactly.
 
-    >>> there = np.ones(1, np.bool_)
-    >>> one, other = Values(np.array([2**53 + 1]), there), Values(np.array([2.0**53]), there)
-    >>> compared(Operator.GT, one, other).tolist(), compared(Operator.EQ, other, one).tolist()
+    >>> known = np.ones(1, np.bool_)
+    >>> whole, double = Values(np.array([2**53 + 1]), known), Values(np.array([2.0**53]), known)
+    >>> compared(Operator.GT, whole, double).tolist(), compared(Operator.EQ, double, whole).tolist()
     ([True], [False])
     """
     if left.are_whole == right.are_whole:
@@ -217,7 +217,7 @@ def compared(operator: Operator, left: Values, right: Values) -> NDArray[np.bool
 
 
 def as_codes(values: Values) -> NDArray[np.int64]:
-    """Return whole numbers as integers of 64 bits. Raises InputError for greater ones."""
+    """Return whole numbers as 64-bit integers. Raises InputError for greater ones."""
     if values.numbers.dtype == object:
         sizes = [abs(int(number)) for number in values.numbers[values.known]]
         if max(sizes, default=0) >= BOUND:

@@ -252,7 +252,7 @@ class SharingCounts:
         """Make room for the records of all bursts that can end during a number of events."""
         if self._record and self._sets:
             self._take_records(store)
-            store.have_records((events + len(store.slots)) * len(self._sets))
+            store.grow_records((events + len(store.slots)) * len(self._sets))
 
     def _take_records(self, store: Store) -> None:
         rows = np.asarray(store.records)[: store.record_count]

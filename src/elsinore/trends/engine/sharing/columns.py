@@ -1,13 +1,14 @@
 # cython: infer_types=True
-"""The values of snapshots of compared events, put in for each query (HAMLET, Section 3.3).
+"""The values of snapshots of compared events, for each query (HAMLET, Section 3.3).
 
-`store.snapshots[slot]` is the table of snapshots: for each one its value in each sum of each lane,
-that is a query in an open window (Tables 4 and 5), and last the moment at which it was taken. A
-number of trends is the sum of coefficients times these values; another sum has the weights of its
-addend, times the values of the number of trends, as well.
+`store.snapshots[slot]` is the table of snapshots: each has its value in each sum of each lane, that
+is of a query in an open window (Tables 4 and 5), and last the moment at which it was taken. A
+number of trends is the sum of coefficients times these values; another sum also has the weights of
+its addend, times the values of the number of trends.
 
-The block of a set's first reader has the coefficients of all events since values were last put in.
-Rows of events keep theirs: they are multiplied by the table where queries split.
+The block of a set's first reader has the coefficients of all events since values were last put into
+lanes. Rows of events keep their coefficients until queries split, which multiplies them by the
+table.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SPLIT = cython.declare(Index, 16)
 
 @cython.nogil
 def column_of(program: Program, number: Index, column: Index) -> Index:
-    """Return where the values of one of a set's snapshots begin."""
+    """Return the place of the first value of one of a set's snapshots."""
     place: Index = column * program.sets[number].cells
     return program.sets[number].snapshots + place
 
@@ -52,9 +53,9 @@ def add_up(
     lanes: Index,
     columns: Index,
 ) -> cython.void:
-    """Let row 1 of `work` be the values of a form, whose coefficients come first.
+    """Compute the values of a form, whose coefficients come first, in row 1 of `work`.
 
-    They are those of a sum, `place`, in lanes of a span from `begin` on.
+    They are the values of sum `place` in lanes of a span from `begin` on.
     """
     number: Index = program.spans[span].number
     at: Index = program.spans[span].step
@@ -80,10 +81,10 @@ def add_up(
 
 @cython.nogil
 def put_columns_in(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Bring all lanes of a set up to date: add what its graphlet's events did.
+    """Bring all lanes of a set up to date: add the contributions of its graphlet's events.
 
-    What those of the latest timestamp did is added to what that adds. In states whose events are
-    not compared all of it goes on by the next snapshot: there, the present ones are 0 from now on.
+    Those of the latest timestamp are added to the timestamp's. States whose events are not compared
+    reach later events by the next snapshot: their values of the present ones become 0.
     """
     first: Index = program.sets[number].readers
     block: Index = program.readers[first].block
@@ -106,7 +107,7 @@ def put_columns_in(program: Program, store: Store, slot: Index, number: Index) -
 def put_span_in(
     program: Program, store: Store, slot: Index, span: Index, block: Index, to: Lanes
 ) -> cython.bint:
-    """Add what the forms in a block of its set come to to lanes of a span; return if it is any."""
+    """Add the values of the forms in a block of its set to a span; return whether there are any."""
     at: Index = program.spans[span].step
     lanes: Index = program.steps[at].lanes
     columns: Index = store.graphlets[slot, program.spans[span].number].columns
@@ -134,7 +135,7 @@ def put_span_in(
 
 @cython.nogil
 def has_rows_apart(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
-    """Return whether lanes of a set have rows of their own, of bursts that were not shared."""
+    """Return whether states of a set have rows of bursts that were not shared."""
     for part in range(program.sets[number].parts, program.sets[number].parts_end):
         block: Index = program.parts[part].block
         for level in range(-1, store.leaves[slot, program.blocks[block].rows].top):
@@ -145,10 +146,10 @@ def has_rows_apart(program: Program, store: Store, slot: Index, number: Index) -
 
 @cython.nogil
 def split_rows(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Split: give all lanes of a set rows of their own, and have no snapshots any more."""
+    """Split: give all states of a set rows of their own, and remove the snapshots."""
     store.graphlets[slot, number].snapshots = cython.cast(
         cython.int, SPLIT * program.sets[number].cells
-    )  # it did not pay: as if there had been so many
+    )  # it did not pay: expect so many from now on
     put_columns_in(program, store, slot, number)
     for part in range(program.sets[number].parts, program.sets[number].parts_end):
         multiply_rows(program, store, slot, number, part)
@@ -159,7 +160,7 @@ def split_rows(program: Program, store: Store, slot: Index, number: Index) -> cy
 def multiply_rows(
     program: Program, store: Store, slot: Index, number: Index, part: Index
 ) -> cython.void:
-    """Let a block without rows have those of its reader, multiplied by the snapshots."""
+    """Replace a block's rows by those of its reader, multiplied by the snapshots."""
     block: Index = program.parts[part].block
     own: Index = program.blocks[block].rows
     reader: Index = program.sets[number].readers + program.parts[part].reader
@@ -219,7 +220,7 @@ def multiply_piece(
 
 @cython.nogil
 def drop_columns(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
-    """Have neither snapshots of a set any more nor rows that are made of them."""
+    """Remove the snapshots of a set, and the rows that refer to them."""
     most: cython.double = store.graphlets[slot, number].snapshots
     store.counts[number].columns += (most - store.counts[number].columns) / 4.0
     store.graphlets[slot, number].columns = 0
@@ -236,7 +237,7 @@ def drop_columns(program: Program, store: Store, slot: Index, number: Index) -> 
 def close_snapshots(
     program: Program, store: Store, slot: Index, kind: Index, window: Index
 ) -> cython.void:
-    """Let all snapshots be 0 in the lanes of a window of a kind, which has the lane `window`."""
+    """Set all snapshots to 0 in the lanes of a window of a kind, which has the lane `window`."""
     for number in range(program.sets.shape[0]):
         for span in range(program.sets[number].spans, program.sets[number].spans_end):
             at: Index = program.spans[span].step
@@ -250,7 +251,7 @@ def close_snapshots(
 def clear_snapshots(
     program: Program, store: Store, slot: Index, span: Index, first: Index, step: Index
 ) -> cython.void:
-    """Let all snapshots be 0 in each `step`-th lane of a span, from `first` on."""
+    """Set all snapshots to 0 in each `step`-th lane of a span, from `first` on."""
     number: Index = program.spans[span].number
     at: Index = program.spans[span].step
     cells: Index = program.steps[at].sums_end - program.steps[at].sums
@@ -265,7 +266,7 @@ def clear_snapshots(
 
 @cython.nogil
 def forget_snapshots(program: Program, store: Store, slot: Index) -> cython.void:
-    """Forget the oldest snapshots that are 0 in all lanes, and rows from before the others."""
+    """Remove the oldest snapshots that are 0 in all lanes, and rows from before the others."""
     cell: Index
     for number in range(program.sets.shape[0]):
         columns: Index = store.graphlets[slot, number].columns

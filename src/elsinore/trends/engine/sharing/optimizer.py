@@ -1,22 +1,22 @@
 # cython: infer_types=True
-"""The optimizer: who shares a burst (HAMLET, Section 4), and what that saves (Definition 12).
+"""The optimizer: which queries share a burst (HAMLET, Section 4), and the benefit (Definition 12).
 
-Events take effect when they arrive, so it is decided at the beginning of a burst, by what bursts
-were like so far; and anew in a burst that turns out longer. Going over from processing cohorts
-alone to sharing is the paper's merge, going back its split.
+Events take effect when they arrive, so the decision is made at the beginning of a burst, from
+statistics of earlier bursts, and again in a burst that turns out longer. A change from processing
+cohorts alone to sharing is the paper's merge, the reverse its split.
 
-A plan for a burst says which cohorts of a sharing set share it, of all that could (Figure 7). With
-the symbols of the paper's Table 2, its cost is
+A plan for a burst is a choice of the cohorts of a sharing set that share it (Figure 7). With the
+symbols of the paper's Table 2, its cost is
 
     Shared      s_c * k * g * p + b * (log2(g) + n * s_p)
     NonShared   k * b * (log2(g) + n)
 
-Here n = g = 1, as an event reads one row of sums and not each earlier event. What is left of k is
-the number of cells, that is sums of all queries in all open windows: `separate[c]` is the price of
-an event for the cells of a cohort, `values[c]` that of putting in the snapshot's values for them.
-Snapshots at events (s_c and s_p) cost nothing beside that: each cohort has a growth of its own,
-which an event moves, whether others take it or not (`elsinore.trends.engine.sharing.graphlets`).
-Prices were measured once, in nanoseconds.
+Here n = g = 1, as an event reads one row of sums instead of each earlier event. Instead of k, cells
+are counted, that is sums of all queries in all open windows: `separate[c]` is the price of an event
+for the cells of a cohort, `values[c]` that of putting the snapshot's values into them. Snapshots at
+events (s_c and s_p) add nothing: each cohort has a growth of its own, which an event changes
+whether others take it or not (`elsinore.trends.engine.sharing.graphlets`). Prices are nanoseconds,
+measured once.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PART = cython.declare(cython.double, 6.0)  # an event joins a shared graphlet
 EDGE = cython.declare(cython.double, 12.0)  # an event is compared: a cell of the rows it follows
 GROWTH = cython.declare(cython.double, 0.7)  # ... and moves the growth of a cohort
 SCALED = cython.declare(cython.double, 6.0)  # times what the first four cost, of great numbers
-FIRST_GUESS = cython.declare(cython.double, 0.5)  # of units whose values are put in after a burst
+FIRST_GUESS = cython.declare(cython.double, 0.5)  # share of units put in after a burst
 
 
 def cell_price(cells: int) -> float:
-    """Return the price of an event for cells, beside that of the step that acts on them."""
+    """Return the price of an event for cells, without that of the step that acts on them."""
     return CELL * cells
 
 
@@ -59,10 +59,10 @@ def price(
     others: cython.Py_ssize_t,
     separate: cython.double,
 ) -> cython.double:
-    """Return the cost of a burst that so many cohorts share and so many others do not.
+    """Return the cost of a burst that `sharing` cohorts share and `others` do not.
 
-    events: b; scale: SCALED if numbers are so great that they have powers, else 1. values, and
-    separate: prices of cohorts that share, and of the others, added up.
+    events: b; scale: SCALED if numbers are so great that they have powers, else 1. values,
+    separate: total prices of the cohorts that share, and of the others.
     """
     cost: cython.double = 0.0
     if sharing > 0:
@@ -84,19 +84,19 @@ def benefit(
     begin: Index,
     end: Index,
 ) -> cython.double:
-    """Choose the cohorts that share a burst of `events`; return what that is expected to save.
+    """Choose the cohorts that share a burst of `events`; return the expected saving.
 
     Nothing is shared unless that is above 0. The prices, `separate` and `values`, and `chosen` have
     an entry for each cohort.
 
-    Three plans are compared and not all of Figure 7, in O(cohorts): none share, all share, or those
-    share for which it pays (`prune`). One of these is the cheapest plan there is: a snapshot at an
-    event costs nothing, so that what a cohort adds to a plan's cost does not depend on the others,
-    as Theorems 4.1 and 4.2 demand.
+    Instead of all plans of Figure 7, three are compared, in O(cohorts): none share, all share, or
+    those share for which it pays (`prune`). One of these is the cheapest plan: a snapshot at an
+    event costs nothing, so that the cost that a cohort adds to a plan does not depend on the
+    others, as Theorems 4.1 and 4.2 demand.
     """
     cohorts: Index = end - begin
     paying: Index = prune(events, scale, separate, values, chosen, begin, end)
-    alone: cython.double = 0.0  # prices of all cohorts, and of those for which sharing pays not
+    alone: cython.double = 0.0  # prices of all cohorts, and of those that do not share
     left_alone: cython.double = 0.0
     shared: cython.double = 0.0
     all_shared: cython.double = 0.0
@@ -126,7 +126,7 @@ def prune(
 ) -> Index:
     """Choose the cohorts that cost more alone than in a burst that others share (Theorem 4.2).
 
-    Return how many these are.
+    Return their number.
     """
     paying: Index = 0
     for cohort in range(begin, end):
@@ -140,9 +140,9 @@ def prune(
 def decide(
     program: Program, store: Store, slot: Index, number: Index, events: cython.double
 ) -> cython.double:
-    """Choose the cohorts of a set that share a slot's burst of so many events; return the benefit.
+    """Choose the cohorts of a set that share a slot's burst of `events`; return the benefit.
 
-    The values of units are put in, and events are taken, as often as in earlier bursts.
+    Values of units are assumed to be put in, and events to be taken, as often as in earlier bursts.
     """
     begin: Index = program.sets[number].cohorts
     end: Index = program.sets[number].cohorts_end
@@ -153,7 +153,7 @@ def decide(
     units: Index = program.sets[number].units_end - program.sets[number].units
     put_in: cython.double = min(
         1.0, (store.counts[number].put_in / units + FIRST_GUESS) / ended
-    )  # of the units, those whose values are put in after a burst
+    )  # share of units put in after a burst
     taken: cython.double = 1.0
     if store.counts[number].observed > 0.0:
         taken = store.counts[number].taken / store.counts[number].observed
@@ -173,15 +173,15 @@ def decide(
 def decide_compared(
     program: Program, store: Store, number: Index, events: cython.double
 ) -> cython.double:
-    """Return what sharing a burst saves whose events are compared with those before them.
+    """Return the benefit of sharing a burst whose events are compared with earlier ones.
 
-    There are expected to be half as many snapshots as there were at most before.
+    Half as many snapshots are expected as the greatest number so far.
     """
     first: Index = program.sets[number].readers
     readers: cython.double = program.sets[number].readers_end - first
     if readers == 0.0:
         return 0.0
-    events = max(events, 1.0)  # nothing is known at first; once there are rows apart, it is late
+    events = max(events, 1.0)  # the first burst: rows apart would prevent sharing later
     cells: cython.double = program.sets[number].cells
     sums: cython.double = 1.0 + program.sets[number].addends_end - program.sets[number].addends
     columns: cython.double = 1.0 + store.counts[number].columns / 2.0
@@ -193,6 +193,6 @@ def decide_compared(
 
 
 def decide_often(program: Program, store: Store, times: int) -> None:
-    """Decide so many times, to measure how long that takes."""
+    """Decide a number of times, to measure the time of a decision."""
     for turn in range(times):
         decide(program, store, 0, turn % program.sets.shape[0], 20.0)

@@ -1,4 +1,4 @@
-"""Sharing sets and what each class of events does to them, as tables of structs."""
+"""Sharing sets and the effects of each class of events on them, as tables of structs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from elsinore.trends.engine.steps import Rows, StepTables, Weights
 from elsinore.trends.engine.updates import Update, Updates
 
 NO_UNIT = -1
-
-
 Steps = list[tuple[int, list[int]]]  # each with its nodes in the order of their lanes
 
 
@@ -44,10 +42,10 @@ class SharingTables:
         }
         self._unit_of: dict[tuple[int, int], int] = {}  # of a set's holder or twin
         self._readers: dict[tuple[int, int], list[int]] = {}  # units that read a node
-        self._heard: dict[int, list[int]] = {}
+        self._sets_of: dict[int, list[int]] = {}  # the sets of whose queries a node is one
         for number, sharing_set in enumerate(self.sets):
-            for node in sharing_set.heard:
-                self._heard.setdefault(node, []).append(number)
+            for node in sharing_set.query_nodes:
+                self._sets_of.setdefault(node, []).append(number)
         for sharing_set in self.sets:
             self._add_set(sharing_set)
 
@@ -97,10 +95,10 @@ class SharingTables:
         sizes["leasts"] += cohorts * len(weights.ranks)
 
     def _add_readers(self, sharing_set: SharingSet, spans: int) -> list[int]:
-        """Add what a set needs whose events are compared; return the rest of its row.
+        """Add the readers and parts of a set whose events are compared; return the rest of its row.
 
-        These are its readers, its parts, how many values a snapshot has, how many snapshots there
-        can be, and where they are.
+        These are the ranges of readers and parts, the number of values of a snapshot, the greatest
+        number of snapshots, and the place of the first.
         """
         rows, layout, number = self._rows, self._layout, len(self._pieces) - 1
         readers, parts = len(rows["readers"]), len(rows["parts"])
@@ -121,7 +119,7 @@ class SharingTables:
         return [readers, *ends, cells, columns, begin]
 
     def _values(self, span: tuple[int, ...]) -> int:
-        """Return how many values a snapshot has in the lanes of a span."""
+        """Return the number of values of a snapshot in the lanes of a span."""
         step = self._rows["steps"][span[1]]
         return int(step[2] * (step[4] - step[3]))
 
@@ -131,7 +129,7 @@ class SharingTables:
         holders: Sequence[Update],
         pieces: Mapping[int, tuple[int, int]],
     ) -> None:
-        """Add units, each a holder with its twins, and note which nodes they depend on."""
+        """Add units, each a holder with its twins, and record the nodes that they read."""
         rows, number = self._rows, len(self._rows["sets"])
         for update in holders:
             unit, nodes = len(rows["units"]), (*sharing_set.twins[update.node], update.node)
@@ -170,7 +168,7 @@ class SharingTables:
         return pieces
 
     def sections(self, type_name: str, updates: Sequence[Update]) -> dict[int, list[Update]]:
-        """Return which of a class's updates are of the states of each sharing set."""
+        """Return, for each sharing set, the updates of a class that are of its states."""
         sections: dict[int, list[Update]] = {}
         for update in updates:
             number = self._set_of.get((type_name, update.node))
@@ -212,8 +210,8 @@ class SharingTables:
     ) -> tuple[int, int]:
         """Add the sets whose bursts a class of events breaks; return the first and the end.
 
-        changed: the nodes that it takes or empties. With each set, the units are told that it reads
-        or changes, or whose predecessors it changes. A snapshot may read all those of a set.
+        changed: the nodes that the class enters or empties. Each break has the units that the class
+        reads or changes, or whose predecessors it changes. A snapshot may read all units of a set.
         """
         rows = self._rows
         begin = len(rows["breaks"])
@@ -228,8 +226,8 @@ class SharingTables:
             for part in update.sums
             for source in part.sources
         }
-        heard = (*changed, *(update.node for update in shared))
-        for number in sorted({n for node in heard for n in self._heard.get(node, ())}):
+        reached = (*changed, *(update.node for update in shared))
+        for number in sorted({n for node in reached for n in self._sets_of.get(node, ())}):
             if self.sets[number].type == type_name:
                 continue
             units = {self._unit_of.get((number, node), NO_UNIT) for node in (*read, *changed)}
@@ -242,7 +240,7 @@ class SharingTables:
         return begin, len(rows["breaks"])
 
     def _weights(self, updates: Sequence[Update]) -> Weights:
-        """Return which addends and columns of ranks the sums and extremes of holders need."""
+        """Return the addends and columns of ranks that sums and extremes of holders need."""
         addends = dict.fromkeys(part.addend for update in updates for part in update.sums)
         ranks = dict.fromkeys(extreme.rank for update in updates for extreme in update.extremes)
         addends.pop(NO_ADDEND, None)
@@ -255,7 +253,7 @@ class SharingTables:
 
 
 def side_by_side(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return ascending numbers as ranges: the first one, and that after the last one.
+    """Return ascending numbers as ranges: the first number, and the one after the last.
 
     >>> side_by_side([3, 4, 5, 8])
     [(3, 6), (8, 9)]

@@ -1,16 +1,17 @@
 """Which queries may share which sub-pattern: E+ (HAMLET, Definitions 4 and 5), or E.
 
-A state is a *holder* of E events if a run of them does the same to each of its lanes: they change
-neither its other predecessors nor states that read it. Its trend counts after the run follow from
-its counts before, and from one number of the run. If it loops, as in E+, each event doubles what
-there was; else, as for A in `(SEQ(A, B+))+` or for each type of a suffix, it adds the same again.
-A *twin* of a looping holder does not loop, but the same events reach it from the same states, so
-the same is added to it: the accepting state beside an accumulator (`elsinore.plan.stored`).
+A state is a *holder* of E events if a run of them has the same effect on each of its lanes: they
+change neither its other predecessors nor states that read it. Its trend counts after the run follow
+from its counts before, and from one number of the run. If it loops, as in E+, each event doubles
+the count; otherwise, as for A in `(SEQ(A, B+))+` or for each type of a suffix, it adds the same
+again. A *twin* of a looping holder does not loop, but the same events reach it from the same
+states, so that the same is added to it: the accepting state beside an accumulator
+(`elsinore.plan.stored`).
 
-Holders that have equal local predicates on E are a *cohort*: they take the same events.
+Holders with equal local predicates on E are a *cohort*: they take the same events.
 
-Where events are compared with those before them, states of E+ with the same comparison share them,
-and those with a comparison of their own, or none, do with one another.
+If events are compared with earlier ones, states of E+ with the same comparison share them, and so
+do states each with a comparison of its own, or with none.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ MANY_CELLS = 16  # of the windows of one query, from which on sharing among them
 class SharingSet:
     """States that events of one type enter, and the queries whose trends pass through them.
 
-    `holders` and `twins` are cohorts of nodes; there are none if no burst has a closed form, such
-    as where events are compared with those before them (`ways`). `members` are these nodes with
-    the number of their cohort, or all looping nodes with that of their way, or -1 if they cannot
-    share events; `heard` are all nodes of the queries.
+    `holders` are cohorts of nodes, `twins` those of each holder; there are none if bursts have no
+    closed form, as if events are compared with earlier ones (`ways`). `members` are these nodes
+    with the number of their cohort; otherwise all looping nodes with the number of their way, or -1
+    if they cannot share events. `query_nodes` are all nodes of the queries.
     """
 
     type: str
@@ -52,11 +53,11 @@ class SharingSet:
     twins: Mapping[int, tuple[int, ...]]  # of each holder
     members: dict[int, int]
     queries: tuple[int, ...]
-    heard: frozenset[int]
+    query_nodes: frozenset[int]
 
     @property
     def is_compared(self) -> bool:
-        """Whether events that are compared can be shared."""
+        """Whether compared events can be shared."""
         return not self.holders and all(way >= 0 for way in self.members.values())
 
     @property
@@ -71,7 +72,7 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
     merged = updates.merged
     passing = queries_through(merged)
     sets = []
-    left: dict[str, dict[Reads, list[int]]] = {}  # of each type the ways of one query each
+    ways_of: dict[str, dict[Reads, list[int]]] = {}  # of one query each, by type
     for type_name, reads, is_repeated, nodes in _entered(merged):
         cohorts: dict[Predicates, list[int]] = {}
         twins: dict[int, tuple[int, ...]] = {}
@@ -92,14 +93,14 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
         queries = set().union(*(passing[node] for node in members))
         if is_repeated and len(queries) < 2 and _cells(merged, members) < MANY_CELLS:
             if can_share:
-                left.setdefault(type_name, {})[reads] = nodes
+                ways_of.setdefault(type_name, {})[reads] = nodes
             continue
         if not is_repeated and (len(queries) < 2 or len(twins) < 2):
             continue
         holders = tuple(map(tuple, cohorts.values()))
         sets.append(_set(passing, type_name, (reads,), members, holders, twins, is_repeated))
-    for type_name, ways in left.items():
-        if len(ways) > 1:  # queries that compare events each in its own way
+    for type_name, ways in ways_of.items():
+        if len(ways) > 1:  # each query compares events in its own way
             ordered = tuple(sorted(ways, key=lambda reads: reads == ALL))
             members = {node: way for way, reads in enumerate(ordered) for node in ways[reads]}
             sets.append(_set(passing, type_name, ordered, members))
@@ -117,7 +118,7 @@ def _set(
 ) -> SharingSet:
     """Return a set with the queries that pass through its members, and all nodes of these."""
     queries = set[int]().union(*(passing[node] for node in members))
-    heard = (n for n, through in enumerate(passing) if not through.isdisjoint(queries))
+    query_nodes = (n for n, through in enumerate(passing) if not through.isdisjoint(queries))
     return SharingSet(
         type=type_name,
         ways=ways,
@@ -126,14 +127,14 @@ def _set(
         twins=twins,
         members=members,
         queries=tuple(sorted(queries)),
-        heard=frozenset(heard),
+        query_nodes=frozenset(query_nodes),
     )
 
 
 def _entered(merged: MergedTemplate) -> list[tuple[str, Reads, bool, list[int]]]:
-    """Return nodes by the type of events that enter them, how these are compared, and loops.
+    """Return the nodes that events of a type enter, by type, comparison, and whether they loop.
 
-    Those without a loop of events of the type are left out if these are compared.
+    Nodes without a loop of events of the type do not count if these events are compared.
     """
     entered: dict[tuple[str, Reads, bool], dict[int, None]] = {}
     for number, node in enumerate(merged.nodes):
@@ -149,7 +150,7 @@ def _entered(merged: MergedTemplate) -> list[tuple[str, Reads, bool, list[int]]]
 
 
 def _is_under_not(node: Node) -> bool:
-    """Return whether a negative pattern's trends pass through a node, whose beginnings are kept."""
+    """Return whether trends of a negative pattern, whose beginnings matter, pass through a node."""
     return any(extreme.kind is FieldKind.BEGINNING for extreme in node.extremes)
 
 
@@ -165,7 +166,7 @@ def _cells(merged: MergedTemplate, members: dict[int, int]) -> int:
 
 
 class _Neighbours:
-    """What events of one type do around a state."""
+    """The effects of events of one type on a state and its neighbours."""
 
     def __init__(self, updates: Updates, type_name: str, *, is_repeated: bool) -> None:
         self._updates = updates
@@ -179,7 +180,7 @@ class _Neighbours:
                     self._targets.setdefault(edge.source, []).append(number)
 
     def twins(self, node: int) -> list[int] | None:
-        """Return the twins of a holder, None for another state."""
+        """Return the twins of a holder, or None for another state."""
         edges = self.edges(node)
         sources = [edge.source for edge in edges]
         if (
@@ -202,8 +203,8 @@ class _Neighbours:
     def can_compare(self, node: int) -> bool:
         """Return whether a looping state can share events, however these are compared.
 
-        What goes on to them from elsewhere does not change while they come, and no other events
-        read single ones. MIN and MAX are not kept by snapshots.
+        The sums that reach them from other states do not change during a burst, and no other events
+        read single events of it. Snapshots do not support MIN and MAX.
         """
         state, edges = self._nodes[node], self.edges(node)
         resets, is_seed, rows = state.storage
@@ -268,7 +269,7 @@ def _adds_alike(twin: Update, update: Update, holder: int) -> bool:
 
 
 def in_words(reads: Reads) -> str:
-    """Return how an event is compared with the one before it, after a space; "" if it is not."""
+    """Return a comparison with the previous event in words, after a space; "" without one."""
     ranges = [" AND ".join(map(_comparison, cuts)) for cuts in reads.ranges]
     parts = [" OR ".join(ranges)] if ranges else []
     parts += map(render, reads.conditions)
