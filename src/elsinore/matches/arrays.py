@@ -7,8 +7,8 @@ come. No match begins before `next_row`, and none ends by time `quiet`, if a que
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,7 @@ class MatchBatch:
     """Matches: first and last rows, windows and registers; `paths` are their events, if requested.
 
     `events` [match, register] are rows, below 0 if there is none; `numbers` [match, register].
-    `known`: registers that hold the first row (0) or the last (1), which `events` may lack. The
-    path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state. The
+    The path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state. The
     arrays are valid until the next batch is requested.
     """
 
@@ -42,13 +41,6 @@ class MatchBatch:
     numbers: Doubles
     starts: Ints
     paths: NDArray[np.int32]
-    known: Mapping[int, int] = field(default_factory=dict)
-
-    def event(self, place: int) -> Ints:
-        """Return the event in a register of each match."""
-        if place in self.known:
-            return self.last if self.known[place] else self.first
-        return self.events[:, place]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -57,7 +49,7 @@ class MatchBatch:
         """Return a copy of the matches: the search overwrites its arrays."""
         return MatchBatch(
             self.first.copy(), self.last.copy(), self.window.copy(), self.events.copy("K"),
-            self.numbers.copy("K"), self.starts, self.paths.copy(), self.known,
+            self.numbers.copy("K"), self.starts, self.paths.copy(),
         )  # fmt: skip
 
     def take(self, numbers: Ints) -> MatchBatch:
@@ -67,7 +59,7 @@ class MatchBatch:
         paths = self.paths[rows + np.arange(len(rows))] if len(self.paths) else self.paths
         return MatchBatch(
             self.first[numbers], self.last[numbers], self.window[numbers], self.events[numbers],
-            self.numbers[numbers], np.concatenate([[0], np.cumsum(lengths)]), paths, self.known,
+            self.numbers[numbers], np.concatenate([[0], np.cumsum(lengths)]), paths,
         )  # fmt: skip
 
 

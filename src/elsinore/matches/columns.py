@@ -144,7 +144,7 @@ class ResultColumns:
             elif column.kind in {ColumnKind.LIST, ColumnKind.EVENTS}:
                 columns.append(self._lists(column, kind, matches, events))
             elif column.kind is ColumnKind.VALUE:
-                rows = matches.event(self._places[column.register])
+                rows = matches.events[:, self._places[column.register]]
                 columns.append(events.values(column.attribute or "", rows).cast(kind))
             else:
                 count = matches.numbers[:, self._places[column.register]]
@@ -185,7 +185,7 @@ class ResultColumns:
         for leaf in attributes(column.expression):
             number = slot_of(leaf).register
             if leaf.name is not None:
-                rows = matches.event(self._places[number])
+                rows = matches.events[:, self._places[number]]
                 operands[_slot_name(leaf)] = events.values(leaf.name, rows)
             else:
                 leaf_type = _leaf_type(leaf, self._template, self._types)

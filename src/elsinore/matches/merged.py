@@ -14,16 +14,16 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
+from elsinore.automata.positions import FREE
 from elsinore.matches.arrays import NO_WINDOW, Ints
 from elsinore.matches.engine import backwards as bw
-from elsinore.matches.engine.compiler import compares_neighbours, known_row
 from elsinore.matches.engine.pattern import PatternSearch
-from elsinore.matches.registers import RegisterKind
+from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Program as Code
-from elsinore.operators.conditions.comparisons import Comparison
+from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison
 from elsinore.operators.conditions.tables import Conditions
 from elsinore.plan.merged import coarsest_division
 from elsinore.structs import table
@@ -39,23 +39,51 @@ Place = tuple[int, int]  # a query, by its number, and a state of it
 
 
 def is_mergeable(template: MatchTemplate, search: PatternSearch) -> bool:
-    """Return whether a query's matches can be computed backwards from their last events."""
+    """Return whether a query's matches can be computed backwards from their last events.
+
+    That is if only comparisons of neighbouring events decide how a match continues, nothing
+    follows where a match ends, and registers hold what `backwards.CHANGE` describes.
+    """
     query = template.query
     ends = {end.state for end in template.ends}
+    first = [edge for edge in template.edges if edge.source == START]
+    comparisons = [search.compiled.comparisons[n] for edge in template.edges for n in edge.checks]
+    is_relative = query.window is None or not query.window.slide
+    has_no_limit = query.limit is None or bool(query.distinct)
     return (
-        compares_neighbours(template, search.compiled.comparisons)
-        and template.strategy is not Strategy.ANY
+        template.strategy is not Strategy.ANY
+        and not (template.duplicates or template.final or template.negatives or query.collapsed)
+        and template.uncertain is None
+        and is_relative
+        and has_no_limit
+        and all(edge.ways == FREE and not edge.late for edge in template.edges)
+        and all(end.ways == FREE for end in template.ends)
         and not any(edge.source in ends for edge in template.edges)
+        and not any(edge.target in ends or edge.checks for edge in first)
+        and all(one is not None and one.register == NEIGHBOUR for one in comparisons)
         and (
             template.strategy is Strategy.CONTIGUOUS
             or not any(edge.checks or edge.unless for edge in template.edges)
         )
-        and not any(edge.source == START and edge.target in ends for edge in template.edges)
-        and (query.window is None or not query.window.slide)
-        and (query.limit is None or bool(query.distinct))
-        and all(register.kind in _FROM for register in template.registers)
+        and all(r.kind in _FROM and not r.position for r in template.registers)
         and not any(column.kind in _LISTED for column in template.columns)
     )
+
+
+def known_row(template: MatchTemplate, register: Register) -> int | None:
+    """Return which row of a match a register always holds: 0 its first, 1 its last; else None.
+
+    That is when the match is complete: before it, a register of the last row may hold others.
+    """
+    bound = {n for n, s in enumerate(template.states) if s.variable in register.variables}
+    begins = {edge.target for edge in template.edges if edge.source == START}
+    later = {edge.target for edge in template.edges if edge.source != START}
+    if register.kind is RegisterKind.LATEST and bound >= {end.state for end in template.ends}:
+        return 1
+    if register.kind is RegisterKind.FIRST or not bound & later:  # of one event the first and last
+        is_one = register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}
+        return 0 if is_one and bound >= begins else None
+    return None
 
 
 class MergedQuery:

@@ -122,7 +122,6 @@ class QuerySearch:
             numbers=numbers[:, :count].T,
             starts=starts,
             paths=paths[:filled],
-            known=self.pattern.compiled.known,
         )
 
     def distinct(self, batch: MatchBatch) -> MatchBatch:

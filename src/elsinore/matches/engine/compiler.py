@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from elsinore.automata.positions import FREE
 from elsinore.matches.aggregates import FORMULAS, UserAggregate
 from elsinore.matches.conditions import Condition
 from elsinore.matches.engine import codes
@@ -16,7 +15,6 @@ from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute
 from elsinore.model.schema import AttributeKind
 from elsinore.operators.conditions.code import Code, Moment
-from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison
 from elsinore.operators.conditions.compiler import Compiler
 from elsinore.operators.conditions.orders import KINDS, Order
 
@@ -174,13 +172,10 @@ def initial_numbers(
 class Updates:
     """What events do to registers, by the state that they are in."""
 
-    def __init__(
-        self, template: MatchTemplate, layout: Layout, known: dict[int, int], aggregates: Aggregates
-    ) -> None:
+    def __init__(self, template: MatchTemplate, layout: Layout, aggregates: Aggregates) -> None:
         self.values: list[Update] = []
         self._template = template
         self._layout = layout
-        self._known = known
         self._aggregates = aggregates
         self._places = register_places(template.registers)
 
@@ -192,8 +187,6 @@ class Updates:
         begins = {edge.target for edge in template.edges if edge.source == START}
         for number, register in enumerate(template.registers):
             if template.states[state].variable not in register.variables:
-                continue
-            if number in self._known:  # nothing reads it before the match is complete
                 continue
             is_upper = register.kind is RegisterKind.SUM_HIGH
             if is_upper and not self._layout.has_halves(register.attribute or ""):
@@ -231,44 +224,3 @@ class Updates:
         if register.kind is RegisterKind.NTH or not register.position:
             return source, 0
         return source, 1 if register.aggregate is None else 1 + register.aggregate.width
-
-
-def known_rows(template: MatchTemplate, comparisons: Sequence[Comparison | None]) -> dict[int, int]:
-    """Return the registers, by number, that need no update: see `Compiled.known`."""
-    if not compares_neighbours(template, comparisons):
-        return {}
-    rows = {n: known_row(template, register) for n, register in enumerate(template.registers)}
-    return {number: row for number, row in rows.items() if row is not None}
-
-
-def known_row(template: MatchTemplate, register: Register) -> int | None:
-    """Return which row of a match a register always holds: 0 its first, 1 its last; else None.
-
-    That is when the match is complete: before it, a register of the last row may hold others.
-    """
-    bound = {n for n, s in enumerate(template.states) if s.variable in register.variables}
-    begins = {edge.target for edge in template.edges if edge.source == START}
-    later = {edge.target for edge in template.edges if edge.source != START}
-    if register.kind is RegisterKind.LATEST and bound >= {end.state for end in template.ends}:
-        return 1
-    if register.kind is RegisterKind.FIRST or not bound & later:  # of one event the first and last
-        is_one = register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}
-        return 0 if is_one and bound >= begins else None
-    return None
-
-
-def compares_neighbours(template: MatchTemplate, comparisons: Sequence[Comparison | None]) -> bool:
-    """Return whether only comparisons of neighbouring events decide how a match continues."""
-    checks = [comparisons[check] for edge in template.edges for check in edge.checks]
-    return (
-        not (template.duplicates or template.final or template.negatives)
-        and template.uncertain is None
-        and not template.query.collapsed
-        and all(
-            register.aggregate is None and not register.position for register in template.registers
-        )
-        and all(not edge.late and edge.ways == FREE for edge in template.edges)
-        and all(end.ways == FREE for end in template.ends)
-        and all(not edge.checks for edge in template.edges if edge.source == START)
-        and all(check is not None and check.register == NEIGHBOUR for check in checks)
-    )

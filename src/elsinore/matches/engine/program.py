@@ -17,7 +17,6 @@ from elsinore.matches.engine.compiler import (
     Range,
     Updates,
     initial_numbers,
-    known_rows,
 )
 from elsinore.matches.operands import Layout
 from elsinore.matches.registers import register_places
@@ -48,15 +47,13 @@ class Compiled:
     """A template as a program, and what it was made from.
 
     `comparisons` [condition] are the conditions that are one. `steppers` are those of the user's
-    aggregates, in the order of their registers. `known`: registers of events, by place, that hold
-    the first (0) or the last row (1) of every match, and are not updated.
+    aggregates, in the order of their registers.
     """
 
     program: tb.Program
     code: Code
     comparisons: tuple[Comparison | None, ...]
     steppers: tuple[Stepper, ...]
-    known: dict[int, int]
 
 
 class _Guards:
@@ -97,9 +94,8 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         compiler.add(condition)
     code = compiler.program
     comparisons = tuple(comparison_of(code, number) for number in range(len(code.starts) - 1))
-    known = known_rows(template, comparisons)
     aggregates = Aggregates(template, layout)
-    updates = Updates(template, layout, known, aggregates)
+    updates = Updates(template, layout, aggregates)
     lists = Lists()
     places = register_places(template.registers)
     guards = _Guards(lists, places)
@@ -161,8 +157,7 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         **_facts(template),
     }
     program = tb.Program(rows, facts)
-    by_place = {places[number]: row for number, row in known.items()}
-    return Compiled(program, code, comparisons, aggregates.steppers, by_place)
+    return Compiled(program, code, comparisons, aggregates.steppers)
 
 
 def _facts(template: MatchTemplate) -> dict[str, int]:
