@@ -260,6 +260,16 @@ def option(name: str, value: str = "") -> str:
     return f'{name}="{value}"' if value else f"{name}="
 
 
+def reading_option(name: str, value: str = "") -> str:
+    """Return an option of `read_events`, as it is written in Python or on the command line.
+
+    >>> reading_option("delimiter", ";")
+    'read_events(..., delimiter=";")'
+    """
+    written = option(name, value)
+    return written if _on_the_command_line.get() else f"read_events(..., {written})"
+
+
 def is_on_the_command_line() -> bool:
     """Return whether messages speak of the command's options."""
     return _on_the_command_line.get()

@@ -876,6 +876,8 @@ def _no_query(given: object) -> str:
         return f"{refusal} Text is read by Workload.parse(text)."
     if isinstance(given, QueryBuilder):
         return f"{refusal} A query is done when select(...) is called."
+    if type(given).__module__ == "elsinore.quantitative.runnable":
+        return f'{refusal} Give it a name: el.query("name").from_python(query).'
     if isinstance(given, list | tuple):
         return f"{refusal} Hand them over one by one: Workload(*queries)."
     return refusal

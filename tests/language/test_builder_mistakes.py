@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import elsinore as el
+import elsinore.quantitative as qre
 
 A = el.event("A")
 QUERY = el.query("q").match(A)
@@ -19,6 +20,7 @@ QUERY = el.query("q").match(A)
         (lambda: el.Workload("text"), TypeError, r"'text' \(str\).*Workload.parse\(text\)"),
         (lambda: el.Workload(QUERY), TypeError, r"select\(...\) is called"),
         (lambda: el.Workload([QUERY.select(el.count())]), TypeError, r"Workload\(\*queries\)"),
+        (lambda: el.Workload(qre.filter(qre.any)), TypeError, r"from_python\(query\)"),
         (el.Workload, el.QuerySemanticError, "at least one query"),
         (lambda: el.Workload.parse(3), TypeError, r"this is 3 \(int\)"),
         (lambda: el.Workload.parse(None), TypeError, "this is None"),

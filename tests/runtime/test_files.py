@@ -1,4 +1,5 @@
 import gzip
+import re
 import warnings
 from pathlib import Path
 
@@ -181,6 +182,14 @@ def test_real_trades_are_read_with_their_times():
     table = read_events(REAL / "nasdaq_trades.csv")
     assert table.num_rows == 14_842
     assert pa.types.is_timestamp(table["timestamp"].type)
+
+
+def test_the_remedy_for_a_wrong_delimiter_is_one_that_python_accepts(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text("time;type\n1;A\n")
+    with pytest.raises(InputError, match=re.escape('read_events(..., delimiter=";")')):
+        read_events(path)
+    assert read_events(path, delimiter=";").column_names == ["time", "type"]
 
 
 def test_a_file_that_is_named_twice_is_refused_as_its_events_would_count_twice(tmp_path):

@@ -37,4 +37,4 @@ def test_texts_that_may_stand_for_null_are_told_at_once(
 
 def test_in_python_they_are_a_list() -> None:
     (note,) = text_notes(pa.table({"v": [*NUMBERS, "-", "?"]}), {"v"})
-    assert note.endswith("If those stand for null: null=['-', '?'].")
+    assert note.endswith("If those stand for null: read_events(..., null=['-', '?']).")

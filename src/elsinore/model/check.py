@@ -465,15 +465,22 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                 message = f"'{node.name}' is a variable: name an attribute of its events, as {how}."
                 yield _error(query, message, node.span)
             elif id(node) not in ids:
-                groups = ", ".join(shared) or "none"
-                yield _error(
-                    query,
-                    f"'{node.name}' is not an attribute that the query groups by."
-                    f"{did_you_mean(node.name, shared)} Add it to GROUP BY. Grouping "
-                    f"attributes: {groups}.",
-                    node.span,
-                    *shared,
-                )
+                yield _error(query, _not_shared(query, node.name, shared), node.span, *shared)
+
+
+def _not_shared(query: Clauses, name: str, shared: tuple[str, ...]) -> str:
+    """Return the message for a returned attribute that differs between the events of a result."""
+    hint, names = did_you_mean(name, shared), ", ".join(shared) or "none"
+    if query_kind(query) is Kind.MATCHES:
+        event = next(iter(pt.positive_events(query.pattern))).variable
+        return (
+            f"'{name}' may differ between the events of a match.{hint} Name an event, as in "
+            f"{event}.{name}, or put [{name}] in WHERE. Attributes in common: {names}."
+        )
+    return (
+        f"'{name}' is not an attribute that the query groups by.{hint} Add it to GROUP BY. "
+        f"Grouping attributes: {names}."
+    )
 
 
 def _aggregates_without_variable(query: Clauses, expression: ex.Expression) -> dict[int, str]:

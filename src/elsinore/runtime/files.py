@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from elsinore.arrow import to_arrow
-from elsinore.errors import InputError, option
+from elsinore.errors import InputError, reading_option
 from elsinore.runtime.column_types import with_stored_types
 from elsinore.runtime.contents import reading
 from elsinore.runtime.guessed import mark_guessed, refuse_misfits
@@ -249,7 +249,8 @@ def _one_type(name: str, file_format: FileFormat) -> str:
     if file_format == "csv":
         return (
             "If one is text because of cells that stand for null, name these with "
-            f"{option('null')}; {option('text', name)} reads the column as text in all files."
+            f"{reading_option('null')}; {reading_option('text', name)} reads the column as text in "
+            "all files."
         )
     return "Write one of the files again with the type of the other."
 

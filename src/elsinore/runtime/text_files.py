@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from elsinore.arrow import to_numpy
-from elsinore.errors import InputError, did_you_mean, is_on_the_command_line, option
+from elsinore.errors import (
+    InputError,
+    did_you_mean,
+    is_on_the_command_line,
+    option,
+    reading_option,
+)
 from elsinore.runtime.contents import Content, not_utf8, open_content, shell_text
 from elsinore.runtime.iso8601 import parse_iso8601
 from elsinore.runtime.json_files import read_json
@@ -189,8 +195,8 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
 def _null_option(marks: list[str]) -> str:
     """Return the option that makes these texts null."""
     if is_on_the_command_line() or len(marks) == 1:
-        return " ".join(option("null", shell_text(mark)) for mark in marks)
-    return f"null={marks}"
+        return " ".join(reading_option("null", shell_text(mark)) for mark in marks)
+    return f"read_events(..., null={marks})"
 
 
 def _refuse_delimiter(path: Path, header: str) -> None:
@@ -199,7 +205,7 @@ def _refuse_delimiter(path: Path, header: str) -> None:
             shown = "tab" if delimiter == "\t" else delimiter
             raise InputError(
                 f"'{path}' has one column, named '{header}': is the delimiter '{shown}'? Say so "
-                f"with {option('delimiter', shell_text(shown))}."
+                f"with {reading_option('delimiter', shell_text(shown))}."
             )
 
 

@@ -148,11 +148,11 @@ class Recording:
             raise InputError(_no_graphlets(self.unit))
         if self.count > MOST_EVENTS:
             raise InputError(
-                f"Graphlets are handed out of runs over up to {MOST_EVENTS:,} events of interest, "
-                f"and this one had {self.count:,}. Record a run over a part of them."
+                f"Graphlets are recorded for up to {MOST_EVENTS:,} events that the queries use, "
+                f"and this run had {self.count:,}. Run over fewer events."
             )
         if self.events is None:
-            raise InputError("There are no graphlets: no event was of interest to the queries.")
+            raise InputError("There are no graphlets: the queries use none of the events.")
         return self.events
 
     def _events_of(self, key: int) -> list[tuple[int, RecordedEvent]]:
