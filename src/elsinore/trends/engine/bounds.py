@@ -175,8 +175,8 @@ class _Codes:
         self._batch = batch
         prefix = "pair:"
         fields = [field for field in batch.schema if field.name.startswith(prefix)]
-        self._types = {field.name.removeprefix(prefix): field.type for field in fields}
-        self._unit = "ns" if has_fine_lengths else unit_of(*map(plain_type, self._types.values()))
+        self.types = {field.name.removeprefix(prefix): field.type for field in fields}
+        self._unit = "ns" if has_fine_lengths else unit_of(*map(plain_type, self.types.values()))
         self._known: dict[Expression | str | int | None, Codes] = {}
 
     def of_expression(self, expression: Expression) -> Codes:
@@ -185,10 +185,6 @@ class _Codes:
         if key not in self._known:
             self._known[key] = self._computed(expression)
         return self._known[key]
-
-    def are_same_kind(self, cut: Cut) -> bool:
-        """Return whether both sides of a cut are whole numbers, or both are doubles."""
-        return kind_of(cut.previous, self._types) is kind_of(cut.current, self._types)
 
     def _computed(self, expression: Expression) -> Codes:
         match expression:
@@ -233,7 +229,9 @@ def _range(cuts: Sequence[Cut], codes: _Codes, part: PartColumn) -> Range:
     """Return the least and greatest value that satisfy all cuts; low is above high without any."""
     bounds = [
         _compared(cut.operator, *codes.of_expression(cut.current))
-        if cut.shift is None and cut.previous == part.order and codes.are_same_kind(cut)
+        if cut.shift is None
+        and cut.previous == part.order
+        and kind_of(cut.previous, codes.types) is kind_of(cut.current, codes.types)
         else _searched(cut, codes, part.order)
         for cut in cuts
     ]

@@ -211,7 +211,9 @@ class ConditionColumns:
         for (name, is_ranked, _), place in self._layout.columns.items():
             column, order = plain_column(batch.column(f"pair:{name}")), self._layout.orders[name]
             if is_ranked or order is Order.TEXT:
-                values = column if order is not Order.NUMBER else _without_nan(column)
+                values = column
+                if order is Order.NUMBER:
+                    values = pa.array(with_nan(column), from_pandas=True)  # NaN is null
                 which = _TEXTS if order is Order.TEXT else _NUMBERS
                 ranked[which][place] = values.dictionary_encode()
             elif order in {Order.NUMBER, Order.UNSIGNED}:
@@ -303,8 +305,3 @@ def _encoded(values: OrderCodes, column: pa.DictionaryArray) -> Ints:
     places = to_numpy(column.indices.fill_null(len(codes) - 1))
     chosen: Ints = codes[places]
     return chosen
-
-
-def _without_nan(column: pa.Array) -> pa.Array:
-    doubles = with_nan(column)
-    return pa.array(doubles, from_pandas=True)

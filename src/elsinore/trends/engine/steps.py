@@ -5,6 +5,7 @@ Updates of adjacent nodes that read adjacent nodes, or the same node, are one st
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -51,12 +52,12 @@ class Run(NamedTuple):
     """Updates of adjacent nodes that are one step.
 
     `terms` are those of each sum, then of each extreme, of the run's first node; `shared` says for
-    each term whether all nodes read the same node, None while the run has only one node.
+    each term whether all nodes read the same node.
     """
 
     updates: list[Update]
     terms: list[list[Term]]
-    shared: list[list[bool | None]]
+    shared: list[list[bool]]
 
 
 class StepTables:
@@ -90,7 +91,7 @@ class StepTables:
         ):
             terms = self._terms(update)
             if not (runs and self._extends(runs[-1], update, terms)):
-                runs.append(Run([update], terms, [[None] * len(several) for several in terms]))
+                runs.append(Run([update], terms, [[False] * len(several) for several in terms]))
         for run in runs:
             self._add_step(run, weights)
             steps.append((len(self._rows["steps"]) - 1, [update.node for update in run.updates]))
@@ -124,16 +125,13 @@ class StepTables:
             or list(map(len, terms)) != list(map(len, run.terms))
         ):
             return False
-        shared: list[list[bool | None]] = []
-        for of_first, of_update, known in zip(run.terms, terms, run.shared, strict=True):
-            shared.append([])
-            for before, term, is_shared in zip(of_first, of_update, known, strict=True):
-                if before[:3] != term[:3]:
-                    return False
-                same, aside = term.node == before.node, term.node == before.node + distance
-                if not (same and is_shared is not False) and not (aside and is_shared is not True):
-                    return False
-                shared[-1].append(same)
+        pairs = [list(zip(*both, strict=True)) for both in zip(run.terms, terms, strict=True)]
+        for first, term in itertools.chain(*pairs):
+            if first[:3] != term[:3] or term.node - first.node not in {0, distance}:
+                return False
+        shared = [[term.node == first.node for first, term in several] for several in pairs]
+        if distance > 1 and shared != run.shared:
+            return False
         run.updates.append(update)
         run.shared[:] = shared
         return True

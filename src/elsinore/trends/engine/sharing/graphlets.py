@@ -90,17 +90,6 @@ def take(
     fold_row(program, store, batch, slot, section, event, event + 1, arriving_form(store))
 
 
-@cython.inline
-@cython.nogil
-def note_snapshots(store: Store, slot: Index, number: Index, events: Index) -> cython.void:
-    """Count snapshots at events that some cohorts take and others do not."""
-    store.counts[number].event_snapshots += events
-    store.graphlets[slot, number].snapshots += cython.cast(cython.int, events)
-    store.counts[number].most_propagated = max(
-        store.counts[number].most_propagated, store.graphlets[slot, number].snapshots
-    )
-
-
 @cython.nogil
 def take_row(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
@@ -180,7 +169,10 @@ def fold_row(
     else:
         more = cython.cast(cython.double, end - begin)
     if not program.sections[section].is_whole:
-        note_snapshots(store, slot, number, end - begin)
+        store.counts[number].event_snapshots += end - begin
+        store.graphlets[slot, number].snapshots += cython.cast(cython.int, end - begin)
+        snapshots: Index = store.graphlets[slot, number].snapshots
+        store.counts[number].most_propagated = max(store.counts[number].most_propagated, snapshots)
     for takers in range(program.sections[section].takers, program.sections[section].takers_end):
         first: Index = program.takers[takers].begin
         last: Index = program.takers[takers].end
