@@ -185,7 +185,7 @@ def test_a_key_with_the_name_of_the_column_of_values_is_rejected() -> None:
 
 def test_explain_contains_the_expression_tree() -> None:
     explained = Workload.parse(TEXT, python=[MODULE]).explain()
-    assert "map_collect by item.k at S" in explained
+    assert "map_collect(S, item.k, S+)" in explained
     assert "partitioned by k" in explained
 
 

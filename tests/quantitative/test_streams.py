@@ -66,7 +66,7 @@ def test_the_error_for_a_missing_attribute_of_an_item_suggests_the_nearest() -> 
 def test_the_representation_of_a_stream_contains_its_query_and_its_value() -> None:
     stream = qre.iterate(qre.atom(), qre.count()).start()
     stream.push(3)
-    text = "<stream of <iterate(atom(any), 0, count): any*> at position 1, value 1>"
+    text = "<stream of <iterate(atom(any), count): any*> at position 1, value 1>"
     assert repr(stream) == text
 
 

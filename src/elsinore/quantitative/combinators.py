@@ -23,6 +23,7 @@ from elsinore.quantitative.nodes import (
     Operation,
     Split,
     Window,
+    as_argument,
     without_value,
 )
 from elsinore.quantitative.regex import (
@@ -52,14 +53,13 @@ def atom(predicate: object = ANY, op: Operation | None = None) -> Query:
     >>> print(atom(M, lambda m: m.val).rate)
     M
     """
-    leaf = as_predicate(predicate)
-    title = f"atom {leaf.name}" if op is None else f"atom {leaf.name} by {name_of(op)}"
-    return _named(title, Atom(leaf, None if op is None else _callable(op, "atom", 1)))
+    op = None if op is None else _callable(op, "atom", 1)
+    return Query(Atom(as_predicate(predicate), op))
 
 
 def constant(value: Any) -> Query:
     """Return the query of the empty sequence, which has this value."""
-    return _named(f"constant {value!r}", Constant(value))
+    return Query(Constant(value))
 
 
 def split(*parts: Any) -> Query:
@@ -72,8 +72,7 @@ def split(*parts: Any) -> Query:
     >>> print(split(atom(B), atom(E), lambda b, e: e.time - b.time).rate)
     B E
     """
-    nodes, op = _parts_and_op("split", parts, 2)
-    return _named(f"split by {name_of(op)}", Split(nodes, op), *nodes)
+    return Query(Split(*_parts_and_op("split", parts, 2)))
 
 
 def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
@@ -82,16 +81,15 @@ def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
     `init` may be a `Fold`; leave `step` out then. Raises RateError if a sequence can be cut into
     stretches in two ways, or if the body matches the empty sequence.
     """
-    node, (fold, how) = _node("iterate", body), _fold("iterate", init, step)
-    return _named(f"iterate {how}", _finished(Iterate(node, fold.init, fold.step), fold), node)
+    node, fold, form = _folding("iterate", body, init, step)
+    return _folded(form, fold, Iterate(node, fold.init, fold.step))
 
 
 def either(*parts: Query) -> Query:
     """Return the value of the part that matches; RateError if two parts can match at once."""
     if len(parts) < 2:
         raise QuerySemanticError("either(f, g, ...) takes two queries or more.")
-    nodes = tuple(_node("either", part) for part in parts)
-    return _named("either", Either(nodes), *nodes)
+    return Query(Either(tuple(_node("either", part) for part in parts)))
 
 
 def combine(*parts: Any) -> Query:
@@ -99,14 +97,12 @@ def combine(*parts: Any) -> Query:
 
     Raises RateError unless the rates of the parts are equivalent.
     """
-    nodes, op = _parts_and_op("combine", parts, 1)
-    return _named(f"combine by {name_of(op)}", Combine(nodes, op), *nodes)
+    return Query(Combine(*_parts_and_op("combine", parts, 1)))
 
 
 def apply(part: Query, op: Operation) -> Query:
     """Return the query whose value is `op` of the part's value."""
-    node, op = _node("apply", part), _callable(op, "apply", 1)
-    return _named(f"apply {name_of(op)}", Combine((node,), op), node)
+    return Query(Combine((_node("apply", part),), _callable(op, "apply", 1)))
 
 
 def map_collect(sync: object, key: Any, body: Query, rate: object | None = None) -> Query:
@@ -117,10 +113,9 @@ def map_collect(sync: object, key: Any, body: Query, rate: object | None = None)
     there is output at each of them. The map contains keys with at least one item beside
     synchronization items, if the body has a value on their items.
     """
-    leaf, function, node = as_predicate(sync), _key(key), _node("map_collect", body)
+    leaf = as_predicate(sync)
     over = leaf.plus() if rate is None else as_regex(rate)
-    title = f"map_collect by {name_of(function)} at {leaf.name}"
-    return _named(title, MapCollect(leaf, function, node, over), node)
+    return Query(MapCollect(leaf, _key(key), _node("map_collect", body), over))
 
 
 # --- derived forms (Section 3.1) ----------------------------------------------------------------
@@ -130,19 +125,19 @@ def match(regex: object) -> Query:
     """Return the query of a rate, without a value. Raises RateError for an ambiguous expression."""
     regex = as_regex(regex)
     check_nesting(regex)
-    return _named("match", without_value(regex))
+    return _named(Form("match", (str(regex),)), without_value(regex))
 
 
 def iterate1(body: Query, init: Any, step: Operation | None = None) -> Query:
     """Return `iterate` on at least one stretch."""
-    node, (fold, how) = _node("iterate1", body), _fold("iterate1", init, step)
-    folded = Split((Iterate(node, fold.init, fold.step), node), fold.step)
-    return _named(f"iterate1 {how}", _finished(folded, fold), node)
+    node, fold, form = _folding("iterate1", body, init, step)
+    iterated = _named(form, Iterate(node, fold.init, fold.step)).node
+    return _folded(form, fold, Split((iterated, node), fold.step))
 
 
 def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None) -> Query:
     """Return `iterate` on exactly `count` stretches."""
-    node, (fold, how) = _node("iterate_n", body), _fold("iterate_n", init, step)
+    node, fold, form = _folding("iterate_n", body, init, step, count)
     if not isinstance(count, int) or not 0 <= count <= MOST_COPIES:
         raise QuerySemanticError(
             f"iterate_n copies its body {count} times; 0 to {MOST_COPIES} times are possible. For "
@@ -150,27 +145,27 @@ def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None)
         )
     folded: Node = Constant(fold.init)
     for _ in range(count):
-        folded = Split((folded, node), fold.step)
-    return _named(f"iterate_n {count} {how}", _finished(folded, fold), node)
+        folded = _named(form, Split((folded, node), fold.step)).node
+    return _folded(form, fold, folded)
 
 
 def filter(predicate: object) -> Query:  # noqa: A001 - the paper's word
     """Return the query whose value at each item that satisfies the predicate is this item."""
     leaf = as_predicate(predicate)
     node = Split((without_value(ANY.star()), Atom(leaf, None)), right)
-    return _named(f"filter {leaf.name}", node)
+    return _named(Form("filter", (leaf.name,)), node)
 
 
 def map(op: Operation) -> Query:  # noqa: A001 - the paper's word
     """Return the query whose value at each item is `op` of this item."""
     node = Split((without_value(ANY.star()), Atom(ANY, _callable(op, "map", 1))), right)
-    return _named(f"map by {name_of(op)}", node)
+    return _named(Form("map", (name_of(op),)), node)
 
 
 def iter_last(body: Query) -> Query:
     """Return the body's value on the last of one or more consecutive stretches."""
     node = _node("iter_last", body)
-    return _named("iter_last", _last(node), node)
+    return _named(Form("iter_last", (node,)), _last(node))
 
 
 def _last(node: Node) -> Node:
@@ -185,13 +180,13 @@ def tumbling(body: Query, count: int = 1, fold: Fold | None = None) -> Query:
     check_size("tumbling", count)
     node = _node("tumbling", body)
     if count == 1 and fold is None:
-        return _named("tumbling 1", _last(node), node)
+        return _named(Form("tumbling", (node,)), _last(node))
     if fold is None:
         raise QuerySemanticError(
             "tumbling(f, n, fold) takes a fold of the n values, such as sum()."
         )
-    last = _last(iterate_n(body, count, fold).node)
-    return _named(f"tumbling {count} by {fold}", last, node)
+    form = Form("tumbling", (node, str(count), str(fold)))
+    return _named(form, _last(iterate_n(body, count, fold).node))
 
 
 def sliding(
@@ -210,7 +205,7 @@ def sliding(
     accumulator, the cost of a match does not depend on the size; else the values are folded again
     at each match. `init` may be a `Fold`.
     """
-    node, (fold, _) = _node("sliding", body), _fold("sliding", init, step)
+    node, fold, _ = _folding("sliding", body, init, step)
     for function in (combine, inverse):
         if function is not None and fold is init:
             raise QuerySemanticError(
@@ -221,7 +216,7 @@ def sliding(
             _callable(function, "sliding", 2)
     if fold is not init:
         fold = replace(fold, combine=combine, inverse=inverse)
-    return _named(f"sliding {size}, {fold}", Window(node, Sliding(size, fold)), node)
+    return Query(Window(node, Sliding(size, fold)))
 
 
 def count_in_window(body: Query, size: int, occurs: Callable[[Any], Any]) -> Query:
@@ -236,7 +231,7 @@ def count_in_window(body: Query, size: int, occurs: Callable[[Any], Any]) -> Que
         step=lambda number, mark: number + mark,
         inverse=lambda number, mark: number - mark,
     )
-    return _counting("count_in_window", body, occurs, Sliding(size, total), "")
+    return _counting("count_in_window", body, occurs, Sliding(size, total))
 
 
 def approx_count_in_window(
@@ -251,17 +246,17 @@ def approx_count_in_window(
     [0, 1, 2]
     """
     window = ExponentialHistogram(size, eps)
-    return _counting("approx_count_in_window", body, occurs, window, f" within {eps}")
+    return _counting("approx_count_in_window", body, occurs, window, eps)
 
 
 def _counting(
-    name: str, body: Query, occurs: Callable[[Any], Any], window: Any, precision: str
+    name: str, body: Query, occurs: Callable[[Any], Any], window: Any, *precision: float
 ) -> Query:
     """Return a window over ones for values of the body that satisfy a test, and zeros."""
     node, test = _node(name, body), _callable(occurs, name, 1)
     marked = Combine((node,), lambda value: 1 if test(value) else 0)
-    title = f"{name} {window.size} by {name_of(test)}{precision}"
-    return _named(title, Window(marked, window), node)
+    form = Form(name, (node, str(window.size), name_of(test), *(str(part) for part in precision)))
+    return _named(form, Window(marked, window))
 
 
 def approx_quantile_in_window(
@@ -278,17 +273,20 @@ def approx_quantile_in_window(
     """
     node = _node("approx_quantile_in_window", body)
     window = SketchedWindow(size, fraction, error)
-    return _named(f"sliding {window}", Window(node, window), node)
+    form = Form("approx_quantile_in_window", (node, str(size), str(fraction), str(error)))
+    return _named(form, Window(node, window))
 
 
-def _named(name: str, node: Node, *parts: Node) -> Query:
-    """Return the query of a node, which `explain` shows under this name with these parts."""
-    object.__setattr__(node, "form", Form(name, parts))
+def _named(form: Form, node: Node) -> Query:
+    """Return the query of a node, which is described by the call of a derived combinator."""
+    object.__setattr__(node, "form", form)
     return Query(node)
 
 
-def _finished(node: Node, fold: Fold) -> Node:
-    return node if fold.finish is None else Combine((node,), fold.finish)
+def _folded(form: Form, fold: Fold, node: Node) -> Query:
+    """Return the query of a node whose value is an accumulator, with the fold's finish."""
+    folded = _named(form, node)
+    return folded if fold.finish is None else _named(form, Combine((node,), fold.finish))
 
 
 def _parts_and_op(name: str, parts: tuple[Any, ...], least: int) -> tuple[tuple[Node, ...], Any]:
@@ -339,26 +337,30 @@ def _callable(op: Any, name: str, values: int) -> Operation:
     return op  # type: ignore[no-any-return]
 
 
-def _fold(name: str, init: Any, step: Any) -> tuple[Fold, str]:
-    """Return a fold, or the fold from an initial value by a step, and a description of it.
-
-    `name` is that of the combinator, for errors.
-    """
+def _folding(
+    name: str, body: Query, init: Any, step: Any, *arguments: int
+) -> tuple[Node, Fold, Form]:
+    """Return a combinator's body, its fold (or that from an initial value by a step), its form."""
+    node = _node(name, body)
     if isinstance(step, Fold):
         raise QuerySemanticError(
             f"{name} takes the fold {step} alone, without an initial value: that is {step.init!r}."
         )
     if step is not None:
         step = _callable(step, name, 2)
-        return Fold(name=name_of(step), init=init, step=step), f"from {init!r} by {name_of(step)}"
-    if isinstance(init, Fold):
-        return init, f"by {init}"
-    if getattr(init, "__module__", None) == Fold.__module__:
+        fold = Fold(name=name_of(step), init=init, step=step)
+    elif isinstance(init, Fold):
+        fold = init
+    elif getattr(init, "__module__", None) == Fold.__module__:
         raise QuerySemanticError(f"{name} takes a fold: write {init.__name__}(), with brackets.")
-    raise QuerySemanticError(
-        f"{name} takes a fold, such as sum(), or an initial value and a function of the value so "
-        "far and the next."
-    )
+    else:
+        raise QuerySemanticError(
+            f"{name} takes a fold, such as sum(), or an initial value and a function of the value "
+            "so far and the next."
+        )
+    parameters = (node, *arguments, init, *([] if fold is init else [step]))
+    form = Form(name, tuple(as_argument(part) for part in parameters))
+    return node, fold, form
 
 
 def _key(key: Any) -> Operation:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from elsinore.errors import ElsinoreError, did_you_mean, escaped
 from elsinore.kernels import numba_is_installed
-from elsinore.quantitative.nodes import Form, Node, Window
+from elsinore.quantitative.nodes import Node, Window, form_of
 
 Parts = Sequence[tuple[tuple[str, ...], tuple[Node, ...]]]  # attributes of keys, and stages
 
@@ -31,8 +31,8 @@ def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word
 
     >>> from elsinore.quantitative import atom, event, iterate
     >>> print(iterate(atom(event("M"), len), 0, max).explain())
-    iterate from 0 by max: M*
-    └─ atom M by len: M
+    iterate(0, max): M*
+    └─ atom(M, len): M
     the machine runs in Python: len is no plain Python function
     """
     formats: dict[str, Callable[[Parts], str]] = {"text": _text, "mermaid": _mermaid, "svg": _svg}
@@ -46,9 +46,9 @@ def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word
 
 def tree(node: Node) -> Box:
     """Return a node's expression tree, in the combinators that the user wrote."""
-    form = node.form or Form(type(node).__name__, node.parts)
+    form = form_of(node)
     algorithm = f" ({node.window.how})" if isinstance(node, Window) else ""
-    return Box(form.name + algorithm, str(node.rate), tuple(map(tree, form.parts)))
+    return Box(form.title + algorithm, str(node.rate), tuple(map(tree, form.parts)))
 
 
 def _text(parts: Parts) -> str:

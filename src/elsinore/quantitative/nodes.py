@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, get_type_hints
 
 from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.folds import Fold
 from elsinore.quantitative.functions import unit
 from elsinore.quantitative.regex import (
     EMPTY,
@@ -48,10 +48,21 @@ MOST_NESTED = 300  # queries within one another: functions over them are recursi
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A combinator as the user wrote it, maybe derived: its name with parameters, its parts."""
+    """A call of a combinator: nodes, and the texts of other arguments."""
 
-    name: str
-    parts: tuple[Node, ...] = ()
+    combinator: str
+    arguments: tuple[Node | str, ...]
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        """The arguments that are queries."""
+        return tuple(part for part in self.arguments if isinstance(part, Node))
+
+    @property
+    def title(self) -> str:
+        """The call without queries among its arguments."""
+        texts = [part for part in self.arguments if isinstance(part, str)]
+        return f"{self.combinator}({', '.join(texts)})" if texts else self.combinator
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -64,7 +75,7 @@ class Node:
     parts: tuple[Node, ...] = field(init=False)
     depth: int = field(init=False)
     rate: Regex = field(init=False)
-    form: Form | None = field(init=False, default=None)
+    form: Form | None = field(init=False, default=None)  # of a derived combinator
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", _parts(self))
@@ -299,40 +310,55 @@ def output(query: Node) -> Any:
     return None if declared in {Any, type(None)} else declared
 
 
+def form_of(node: Node) -> Form:
+    """Return the call of a combinator that made the node, as the user wrote it."""
+    if node.form is not None:
+        return node.form
+    name, values = type(node).__name__.lower(), tuple[Any, ...]()
+    match node:
+        case Atom(predicate, op):
+            values = (predicate,) if op is None else (predicate, op)
+        case Constant(value):
+            values = (value,)
+        case Split(parts, op):
+            values = (*parts, op)
+        case Iterate(body, init, step):
+            values = (body, init, step)
+        case Either(parts):
+            values = parts
+        case Combine(parts, op):
+            name, values = ("combine" if len(parts) > 1 else "apply"), (*parts, op)
+        case Window(body, window):
+            return Form("sliding", (body, str(window)))
+        case MapCollect(sync, key, body, over):
+            name, values = "map_collect", (sync, key, body, over)
+    return Form(name, tuple(map(as_argument, values)))
+
+
+def as_argument(value: Any) -> Node | str:
+    """Return an argument of a combinator for a `Form`."""
+    match value:
+        case Node():
+            return value
+        case Predicate(name):
+            return name
+        case Regex() | Fold():
+            return str(value)
+    return name_of(value) if callable(value) else repr(value)
+
+
 def described(query: Node, levels: int = MOST_NESTED) -> str:
-    """Return a query as text, with functions by name, and `...` in place of deeper levels."""
+    """Return a query as the user wrote it, with functions by name, `...` for deeper levels."""
     if not levels:
         return "..."
-    below = partial(described, levels=levels - 1)
-    match query:
-        case Atom(predicate, op):
-            return f"atom({predicate.name})" if op is None else _call("atom", predicate.name, op)
-        case Constant(value):
-            return f"constant({value!r})"
-        case Split(parts, op):
-            return _call("split", *map(below, parts), op)
-        case Iterate(body, init, step):
-            return f"iterate({below(body)}, {init!r}, {name_of(step)})"
-        case Either(parts):
-            return _call("either", *map(below, parts))
-        case Combine((part,), op):
-            return _call("apply", below(part), op)
-        case Combine(parts, op):
-            return _call("combine", *map(below, parts), op)
-        case Window(body, window):
-            return f"sliding({below(body)}, {window})"
-        case MapCollect(sync, key, body, over):
-            return _call("map_collect", sync.name, key, below(body), str(over))
-        case _:
-            raise TypeError(f"not a query: {query!r}")
+    form = form_of(query)
+    texts = [
+        part if isinstance(part, str) else described(part, levels - 1) for part in form.arguments
+    ]
+    return f"{form.combinator}({', '.join(texts)})"
 
 
 def shortly(query: Node) -> str:
     """Return a query as text for messages, shortened if it is long."""
     text = described(query, SHOWN_LEVELS)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
-
-
-def _call(function: str, *arguments: Any) -> str:
-    shown = [name_of(a) if callable(a) else str(a) for a in arguments]
-    return f"{function}({', '.join(shown)})"
