@@ -1,4 +1,4 @@
-"""Aggregates of one match that are classes: those of users, and those that are built in.
+"""Aggregates of one match that are defined by classes: those of users, and built-in ones.
 
     class Spread:
         monotone = "increasing"  # optional: the value never shrinks as events are added
@@ -7,12 +7,12 @@
         def step(self, state, value): return (min(state[0], value), max(state[1], value))
         def value(self, state): return state[1] - state[0]    # a number, a truth value or None
 
-`step` returns a new state and leaves the old one as it is. It is not called for nulls; over no
-values at all the aggregate is null. Users may give an object instead of a class: `Quantile(0.9)`.
+`step` returns a new state and does not change the old one. It is not called for nulls; without
+values the aggregate is null. Users may give an object instead of a class: `Quantile(0.9)`.
 
-Built-in aggregates are written in the same way. A new one takes its class here, its name in
-`elsinore.model.expression` and the types of its arguments in `elsinore.model.types`. `counts` says
-that it only compares values (of any type), and that its result is a whole number, 0 for no values.
+Built-in aggregates are written in the same way. A new one needs its class here, its name in
+`elsinore.model.expression` and the types of its arguments in `elsinore.model.types`. `counts`: it
+only compares values (of any type), and its result is a whole number, 0 without values.
 A built-in aggregate with `chosen(state)` can be applied to text too, and then returns one of the
 texts: the engine steps it with pairs of a text and the row of its event. The engine computes
 `FORMULAS` in compiled code.
@@ -43,19 +43,19 @@ class CountDistinct:
         return frozenset()
 
     def step(self, state: frozenset[float], value: float) -> frozenset[float]:
-        """Return the values with one more."""
+        """Return the values and one more."""
         return state if value in state else state | {value}
 
     def value(self, state: frozenset[float]) -> int:
-        """Return how many there are."""
+        """Return the number of values."""
         return len(state)
 
 
 class Median:
-    """The value in the middle.
+    """The middle value.
 
-    Of an even number of numbers, the mean of the two in the middle; of an even number of texts, the
-    lower of the two, as texts have no mean. Texts are ordered by their characters' code points.
+    Of an even number of numbers, the mean of the two middle ones; of an even number of texts, the
+    lower one, as texts have no mean. Texts are ordered by their characters' code points.
     """
 
     def init(self) -> tuple[Any, ...]:
@@ -63,7 +63,7 @@ class Median:
         return ()
 
     def step(self, state: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-        """Return the values in order, with one more."""
+        """Return the values and one more, sorted."""
         at = bisect(state, value)
         return (*state[:at], value, *state[at:])
 
@@ -87,14 +87,14 @@ class VarPop:
         return (0.0, 0.0, 0.0)
 
     def step(self, state: tuple[float, float, float], value: float) -> tuple[float, float, float]:
-        """Return the moments with one more value."""
+        """Return count, mean and sum of squares with one more value."""
         count = state[0] + 1.0
         distance = value - state[1]
         mean = state[1] + distance / count
         return (count, mean, state[2] + distance * (value - mean))
 
     def value(self, state: tuple[float, float, float]) -> float | None:
-        """Return the mean square of the distances from the mean."""
+        """Return the mean of the squared distances from the mean."""
         return state[2] / state[0]
 
 
@@ -134,7 +134,7 @@ BUILT_IN: Mapping[str, object] = {
     "VARIANCE": Variance,
     "VAR_POP": VarPop,
 }
-# By `elsinore.matches.engine.registers.step_variance`, with the same operations in the same order.
+# Computed by `elsinore.matches.engine.registers.step_variance`, with the same operations in order.
 FORMULAS = frozenset({"STDDEV", "STDDEV_POP", "VARIANCE", "VAR_POP"})
 
 
@@ -145,8 +145,8 @@ MONOTONE = ("increasing", "decreasing")
 class UserAggregate:
     """An aggregate that a user defines, under its name in queries (in upper case).
 
-    `methods` is the object whose methods are called; `initial` the state of no events as numbers,
-    None if it is anything else. Aggregates are equal if name and code are.
+    `methods` is the object whose methods are called; `initial` the state without events as numbers,
+    None if it is of another type. Aggregates are equal if their names and code are.
     """
 
     __slots__ = (
@@ -160,15 +160,15 @@ class UserAggregate:
         "name",
     )
 
-    def __init__(self, name: str, given: object) -> None:
-        """Check the methods; QuerySemanticError if it is not an aggregate."""
+    def __init__(self, name: str, definition: object) -> None:
+        """Check the methods of a class or an object; QuerySemanticError if some are missing."""
         self.name = name.upper()
-        if self.name in AGGREGATES | SCALARS and BUILT_IN.get(self.name) is not given:
+        if self.name in AGGREGATES | SCALARS and BUILT_IN.get(self.name) is not definition:
             raise QuerySemanticError(f"'{name}' is a function already: give it another name.")
-        self.methods: Any = given
+        self.methods: Any = definition
         try:
-            if isinstance(given, type):
-                self.methods = given()
+            if isinstance(definition, type):
+                self.methods = definition()
         except Exception as error:
             raise QuerySemanticError(
                 f"The aggregate '{name}' cannot be made: {type(error).__name__}: {error}. Its "
@@ -181,7 +181,7 @@ class UserAggregate:
                 "step(state, value) and value(state)."
             )
         self.counts: bool = bool(getattr(self.methods, "counts", False))
-        self.chooses = BUILT_IN.get(self.name) is given and hasattr(self.methods, "chosen")
+        self.chooses = BUILT_IN.get(self.name) is definition and hasattr(self.methods, "chosen")
         self.monotone: str | None = getattr(self.methods, "monotone", None)
         if self.monotone is not None and self.monotone not in MONOTONE:
             raise QuerySemanticError(
@@ -202,12 +202,12 @@ class UserAggregate:
 
     @property
     def empty(self) -> float:
-        """The value of no events: 0 of one that counts, else null."""
+        """The value without events: 0 of an aggregate that counts, else null."""
         return 0.0 if self.counts else math.nan
 
     @property
     def width(self) -> int:
-        """How many doubles hold its state; one, a handle, where it is not made of numbers."""
+        """The number of doubles of its state; one, a handle, if it is not made of numbers."""
         return 1 if self.initial is None else len(self.initial)
 
     def __repr__(self) -> str:
@@ -224,13 +224,13 @@ Aggregates = Mapping[str, UserAggregate]
 
 
 def user_aggregates(
-    given: Mapping[str, object], queries: Iterable[Query]
+    definitions: Mapping[str, object], queries: Iterable[Query]
 ) -> dict[str, UserAggregate]:
-    """Return the aggregates that queries name, by name: those of users and built-in ones.
+    """Return the aggregates that queries call, by name: those of `definitions` and built-in ones.
 
-    Raises QuerySemanticError if a query names an object that is not an aggregate.
+    Raises QuerySemanticError if a query calls an object that is not an aggregate.
     """
-    named = {
+    callers = {
         node.name: query
         for query in queries
         for expression in query.expressions
@@ -238,8 +238,8 @@ def user_aggregates(
         if isinstance(node, Call)
     }
     made = {}
-    for name, methods in (*BUILT_IN.items(), *given.items()):
-        query = named.get(name.upper())
+    for name, methods in (*BUILT_IN.items(), *definitions.items()):
+        query = callers.get(name.upper())
         if query is not None:
             try:
                 made[name.upper()] = UserAggregate(name, methods)
@@ -259,21 +259,22 @@ def no_function(name: str, aggregates: Aggregates) -> str:
     )
 
 
-def _digest(given: object) -> str:
+def _digest(methods: object) -> str:
     """Return a digest of an aggregate's code and attributes."""
     digest = hashlib.sha256()
     for method in PROTOCOL:
-        function = getattr(given, method)
+        function = getattr(methods, method)
         code = getattr(getattr(function, "__func__", function), "__code__", None)
-        digest.update(_of_code(code) if isinstance(code, CodeType) else repr(method).encode())
-    attributes = getattr(given, "__dict__", {})
+        digest.update(_code_bytes(code) if isinstance(code, CodeType) else repr(method).encode())
+    attributes = getattr(methods, "__dict__", {})
     digest.update(repr(sorted((name, repr(value)) for name, value in attributes.items())).encode())
     return digest.hexdigest()[:16]
 
 
-def _of_code(code: CodeType) -> bytes:
+def _code_bytes(code: CodeType) -> bytes:
+    """Return the instructions, constants and names of a function and of those inside of it."""
     constants = b"".join(
-        _of_code(constant) if isinstance(constant, CodeType) else repr(constant).encode()
+        _code_bytes(constant) if isinstance(constant, CodeType) else repr(constant).encode()
         for constant in code.co_consts
     )
     return code.co_code + constants + repr(code.co_names).encode()

@@ -1,7 +1,7 @@
-"""The template of a match query, built from its pattern and conditions, and what is refused.
+"""Builds the template of a match query, and refuses what no engine evaluates.
 
-The states are the places of events in the pattern. Copies of a place that `{n,m}` makes are one
-state if they bind the same variable and are followed by the same places.
+The states are the positions of events in the pattern. Copies of a position that `{n,m}` makes are
+one state if they bind the same variable and are followed by the same positions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from elsinore.plan.predicates import (
     place_of,
 )
 
-MOST_WINDOWS = 1_000  # that a match may lie in, with SLIDE: each gives a row of its own
+MOST_WINDOWS = 1_000  # with SLIDE, that may contain a match: each has a row of its own
 _POSITIONS = {Reference.NTH, Reference.FROM_LAST, Reference.BACK, Reference.RECENT}
 
 
@@ -57,7 +57,7 @@ def match_template(
     `attributes` are those of events, if known; `uncertain` describes times that are intervals;
     `clock` counts times.
 
-    Raises QuerySemanticError for conditions that no event is tested by, and UnsupportedError for
+    Raises QuerySemanticError for conditions that apply to no event, and UnsupportedError for
     clauses that no engine evaluates.
     """
     _refuse_unsupported(query)
@@ -109,7 +109,7 @@ def _template(
             order.append(state)
         return numbers[state]
 
-    # which events a run may skip depends on every position that its assignment may stand at
+    # which events a run may skip depends on every position that it may be at
     exactly = query.strategy is Strategy.NEXT and not is_negative
     moves = [
         (START, enter(entry.positions), entry)
@@ -171,7 +171,7 @@ def _template(
 
 
 def _onward(positions: GuardedPositions) -> dict[int, list[tuple[int, Ways]]]:
-    """Return which positions follow each, and in which ways."""
+    """Return the positions that follow each position, and in which ways."""
     onward: dict[int, list[tuple[int, Ways]]] = {}
     for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
         onward.setdefault(p, []).append((q, ways))
@@ -198,7 +198,7 @@ def _confidences(query: Query) -> Iterator[Call]:
 
 
 def _inner_negation(pattern: pt.Pattern) -> pt.Pattern:
-    """Return the first NOT that stands in another."""
+    """Return the first NOT inside of another."""
     return next(
         inner
         for outer in pt.walk(pattern)
@@ -241,7 +241,7 @@ def _refuse_prefixes(query: Query, conditions: Conditions) -> None:
 
 
 def _refuse_unreadable(query: Query, conditions: Conditions, predicate: Expression) -> None:
-    """Refuse a condition between events whose operands have no value when it is evaluated."""
+    """Refuse a condition between events if an operand has no value when it is evaluated."""
     leaves = ex.attributes(predicate)
     aggregated: set[int] = set()
     for node in ex.walk(predicate):
@@ -281,7 +281,7 @@ def _refuse_unreadable(query: Query, conditions: Conditions, predicate: Expressi
 
 
 def _refuse_certain(template: MatchTemplate) -> None:
-    """Refuse what is undefined for uncertain times: NEXT and CONTIGUOUS, NOT in NOT."""
+    """Refuse what is undefined if times are uncertain: NEXT and CONTIGUOUS, NOT in NOT."""
     query = template.query
     if template.strategy is not Strategy.ANY:
         raise QuerySemanticError(
@@ -300,7 +300,7 @@ def _refuse_certain(template: MatchTemplate) -> None:
 
 
 def _refuse_positions(query: Query) -> None:
-    """Refuse events at a position if a match has no order of its own, or is one of many."""
+    """Refuse events at a position if a match has no fixed order, or is one of many in a row."""
     for expression in query.expressions:
         for leaf in ex.attributes(expression):
             if leaf.reference in _POSITIONS:
@@ -333,7 +333,7 @@ def _refuse_unrelatable(template: MatchTemplate, *, is_uncertain: bool) -> None:
 
 
 def _refuse_uncollapsible(template: MatchTemplate) -> None:
-    """Refuse to return of a row in collapsed form what only each of its matches has."""
+    """Refuse columns of rows in collapsed form that differ between the matches of a row."""
     query = template.query
 
     def refuse(message: str, span: Span | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Classes of events as small numbers, and the states of a template that events of a class fit."""
+"""Numbers of the classes of events, and the states of a template that events of a class fit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from elsinore.matches.template import MatchTemplate
 from elsinore.model.expression import Expression
 from elsinore.plan.classes import Classes
 
-MOST_CODES = 1 << 20  # that numbers are looked up for in a table; for more, by hashing
-FEW = 1024  # events of a batch whose classes are looked at first
+MOST_CODES = 1 << 20  # up to which numbers are looked up in a table; beyond, by hashing
+FEW = 1024  # events of a batch that are searched for new classes first
 NO_CLASS, UNSEEN = -1, -2  # in place of a number
 
 
@@ -37,7 +37,7 @@ class EventClasses:
         if codes.min(initial=0) < NO_CLASS:
             codes = np.maximum(codes, NO_CLASS)
         if self._table is not None:
-            self._learn(self._table, codes[:FEW])  # mostly all that a batch has
+            self._learn(self._table, codes[:FEW])  # mostly the batch has no others
             numbers_of_codes = self._table[codes]
             is_unseen = numbers_of_codes == UNSEEN
             if is_unseen.any():
@@ -49,7 +49,7 @@ class EventClasses:
         return np.take(np.array(numbers, np.int64), to_numpy(encoded.indices))
 
     def _learn(self, table: Ints, codes: Ints) -> None:
-        """Number the classes among some codes that occur for the first time."""
+        """Assign numbers to the classes of codes that occur for the first time."""
         for code in np.unique(codes).tolist():
             if table[code] == UNSEEN:
                 table[code] = self._number(code)

@@ -1,6 +1,6 @@
 """The probability that the events of a match follow one another and that no gap is broken.
 
-This is the general algorithm, for what a recurrence over single events cannot compute: NOT of
+This is the general algorithm, for cases beyond a recurrence over single events: NOT of
 several events, whose order is uncertain too, and NOT beside events that are a set.
 
 A match is a sequence of *stages*, sets of events, mostly of one. Its *gaps*, numbered from 0, lie
@@ -36,7 +36,7 @@ class TooManyCases(Exception):  # noqa: N818 - it is data for an error
 
 
 class Clauses:
-    """Clauses of events whose times are known; `left` is how many cases may yet be tried.
+    """Computes probabilities of clauses; `left` is the number of cases that may yet be tried.
 
     >>> half = [(1, 0.5), (3, 0.5)]
     >>> clauses = Clauses({1: half, 2: [(2, 1.0)]}.__getitem__)
@@ -50,7 +50,7 @@ class Clauses:
         self._known: dict[frozenset[Clause], float] = {}
 
     def count(self, cases: int) -> None:
-        """Count cases; raise TooManyCases if there are too many."""
+        """Count cases; raise TooManyCases if none are left."""
         self.left -= cases
         if self.left < 0:
             raise TooManyCases
@@ -67,7 +67,7 @@ class Clauses:
         """Return the probability that no clause is true; they are connected by their events."""
         if clauses in self._known:
             return self._known[clauses]
-        # events of the longest clauses first: what begins chains, not what ends them
+        # events of the longest clauses first: those that begin chains, not those that end them
         event = min(clauses, key=lambda clause: (-len(clause), clause))[0][0]
         others, affected = [], []
         for clause in clauses:
@@ -82,18 +82,18 @@ class Clauses:
         for time, odds in times:
             left = self._after(affected, time)
             if left is not None:
-                kept = widest(left.union(others))
-                chances[kept] = chances.get(kept, 0.0) + odds
-        chance = sum(odds * self.chance_of_none(kept) for kept, odds in chances.items())
+                rest = widest(left.union(others))
+                chances[rest] = chances.get(rest, 0.0) + odds
+        chance = sum(odds * self.chance_of_none(rest) for rest, odds in chances.items())
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[clauses] = chance
         return chance
 
     def _after(self, clauses: list[tuple[int, Clause]], time: int) -> set[Clause] | None:
-        """Return the rest of clauses whose events at some places have a time.
+        """Return the remaining parts of clauses whose events at some places have a time.
 
-        None if one of them is true.
+        None if a clause is true.
         """
         left = set()
         for place, clause in clauses:
@@ -112,9 +112,9 @@ class Clauses:
         return left
 
     def snapped(self, parts: Iterable[tuple[int, int, int]]) -> Clause | None:
-        """Return a clause whose bounds are times of its events; None if it cannot be true.
+        """Return a clause whose bounds are moved to times of its events; None if it cannot be true.
 
-        Clauses with the same times of an event are equal then.
+        Clauses that allow the same times are equal then.
         """
         made = []
         for event, after, before in parts:
@@ -126,7 +126,7 @@ class Clauses:
 
 
 def connected(clauses: Iterable[Clause]) -> list[list[Clause]]:
-    """Return clauses in groups that have no event in common.
+    """Return clauses in groups without common events.
 
     >>> connected([((7, 0, 5),), ((8, 2, 5),), ((7, 2, 9), (9, 2, 9))])
     [[((7, 0, 5),), ((7, 2, 9), (9, 2, 9))], [((8, 2, 5),)]]
@@ -285,7 +285,7 @@ class _Elimination:
                 else:
                     free *= self._clauses.chance_of_none(part)
             if free > 0.0:
-                is_over = stage == len(self._stages) - 1  # nothing reads its times any more
+                is_over = stage == len(self._stages) - 1  # its times are not read any more
                 times = (0, 0) if is_over else (begin, last)
                 case = (*times, FAR, -FAR, frozenset(waiting))
                 closed[case] = closed.get(case, 0.0) + free

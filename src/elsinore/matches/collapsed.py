@@ -52,7 +52,7 @@ Listed = tuple[Ints, Ints, Ints]  # row, event and state of the events of sets, 
 
 
 class CollapsedSearch:
-    """The search of one query in collapsed form, as `QuerySearch` is for matches."""
+    """The search for the rows of one query in collapsed form (SKIP TILL ANY MATCH)."""
 
     def __init__(
         self, template: MatchTemplate, layout: Layout, pattern: PatternSearch | None = None
@@ -62,7 +62,7 @@ class CollapsedSearch:
         self._needs_paths = needs_paths(template)
         variables = [state.variable for state in template.states]
         self.variables = np.array([variables.index(name) for name in variables], np.int64)
-        self._is_simple = len(set(variables)) == len(variables)  # a state for each variable
+        self._is_simple = len(set(variables)) == len(variables)  # one state for each variable
         listed = [column for column in template.columns if column.kind in LISTED]
         self._lists = self._needs_paths or bool(listed)
 
@@ -101,7 +101,7 @@ class CollapsedSearch:
     def _of_paths(
         self, rows: Ints, fits: Bools, operands: Operands, values: Values, keys: Keys
     ) -> Iterator[MatchBatch]:
-        """Yield rows whose sets are the events on paths, one for each variable they begin with."""
+        """Yield rows whose sets are events on paths, by the variable of their first events."""
         begins: dict[str, list[int]] = {}
         for edge in self.template.edges:
             if edge.source == START:
@@ -124,7 +124,7 @@ class CollapsedSearch:
                 yield self.row_batch(begun[with_events], listed_once, operands)
 
     def _of_ranges(self, sets: RangeSets, operands: Operands) -> MatchBatch:
-        """Return rows whose sets are ranges; events are listed only if they are needed."""
+        """Return rows whose sets are ranges; events are listed only if columns need them."""
         direct = {RegisterKind.FIRST, RegisterKind.LATEST}
         if self._is_simple:
             direct.add(RegisterKind.COUNT)
@@ -148,7 +148,7 @@ class CollapsedSearch:
 
     def _each_once(self, rows: Ints, events: Ints, states: Ints) -> Listed:
         """Return listed events by row and time, each event once for a variable."""
-        if self._is_simple and self._needs_paths:  # they are listed so
+        if self._is_simple and self._needs_paths:  # they are in this order, each once
             return rows, events, states
         variable = self.variables[states]
         order = np.lexsort((variable, events, rows))
@@ -158,7 +158,7 @@ class CollapsedSearch:
         return rows[~again], events[~again], states[~again]
 
     def _empty_registers(self, rows: int) -> tuple[Ints, Doubles]:
-        """Return room for the registers of rows: [row, register]."""
+        """Return empty registers of rows: [row, register]."""
         events = np.full((rows, self.pattern.event_registers), -1, np.int64)
         return events, np.zeros((rows, self.pattern.number_registers))
 
@@ -186,7 +186,7 @@ def _batch(
 
 
 class CollectedSearch:
-    """The rows of one query in collapsed form, collected from its matches."""
+    """The search for the rows of one query in collapsed form, made of its matches."""
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         kind = QuerySearch if template.uncertain is None else UncertainSearch

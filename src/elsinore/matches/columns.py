@@ -36,7 +36,7 @@ EXACT = 2.0**53  # sums of halves below it are exact
 
 
 def partial_schema(template: MatchTemplate, types: Types) -> pa.Schema:
-    """Return the schema of a query's partial outputs: columns `c0`, ... are those of RETURN."""
+    """Return the schema of a query's partial outputs; columns `c0`, ... are those of RETURN."""
     fields = [pa.field("query", pa.int32()), pa.field("group", pa.int32())]
     if is_windowed(template.query):
         fields.append(pa.field("window", pa.int64()))
@@ -46,7 +46,7 @@ def partial_schema(template: MatchTemplate, types: Types) -> pa.Schema:
 
 
 def column_type(column: Column, template: MatchTemplate, types: Types) -> pa.DataType:
-    """Return the Arrow type of a column of RETURN, given the types of attributes."""
+    """Return the Arrow type of a column of RETURN; `types` are those of attributes."""
     unknown = ((name, how) for name, how in template.computed if name not in types)
     types = {**types} | {name: type_of(how, types) for name, how in unknown}
     match column.kind:
@@ -87,7 +87,7 @@ def _leaf_type(leaf: Attribute, template: MatchTemplate, types: Types) -> pa.Dat
 
 
 def _chooses_text(register: Register, types: Types) -> bool:
-    """Return whether a register has the row of an event, whose text is its value."""
+    """Return whether a register contains the row of an event whose text is its value."""
     if register.aggregate is None or not register.aggregate.chooses:
         return False
     return order_of(types[register.arguments[0]]) is Order.TEXT
@@ -128,8 +128,8 @@ class ResultColumns:
         self._types = types
         self._kinds = [column_type(column, template, types) for column in template.columns]
         self._places = register_places(template.registers)
-        # queries of which this is equal have equal columns of matches that are the same
-        self.made_of = self._places, tuple(replace(c, name="") for c in template.columns)
+        # queries with an equal key have equal columns for the same matches
+        self.key = self._places, tuple(replace(c, name="") for c in template.columns)
 
     def values(
         self, matches: MatchBatch, events: EventColumns, numbers: Ints | None = None
@@ -239,10 +239,10 @@ def _joined_halves(low: Doubles, high: Doubles, register: Register) -> Ints:
 
 
 class ArrivedRows:
-    """Rows of Arrow columns in the order in which they came, read by their numbers.
+    """Rows of Arrow columns in the order of arrival, read by their numbers.
 
-    They are kept as tables. A table is joined with the one before it as soon as it has half as many
-    rows, so that there are few tables, and each row is copied a few times.
+    They are stored as tables. A table is joined with the one before it once it has half as many
+    rows: so there are few tables, and each row is copied a few times.
     """
 
     def __init__(self) -> None:
@@ -311,8 +311,8 @@ class ArrivedRows:
 class EventColumns:
     """The attributes of the events that are searched, read by their rows.
 
-    An attribute that is read more often than there are events is put in the order of the rows
-    first: the events of a match are close to each other there.
+    An attribute that is read more often than there are events is sorted by row first, as the events
+    of a match have neighbouring rows.
     """
 
     def __init__(

@@ -1,16 +1,16 @@
-"""Conditions of a match query: at which event each of them is evaluated, and what it reads.
+"""Conditions of a match query: when each of them is evaluated, and what it reads.
 
-- A condition on one event is *local*: events are classified by it before they come here.
+- A condition on one event is *local*: events are classified by it before they reach the engine.
 - A condition that reads `b[b.LEN]` or `b[]` is evaluated when the match is complete.
-- Any other condition is evaluated when an event is selected for one of its variables: that event
-  is the current one (`b[i]`, or `b` alone), other variables stand for their latest event, `b[1]`
-  for the first, `b[i-1]` for the neighbour before, `b[1..i-1]` for all before, and `b[i-3..i-1]`
-  for up to three before. A condition that reads earlier events does not apply if there are none.
+- Any other condition is evaluated when an event is selected for one of its variables. That event
+  is the current one (`b[i]`, or `b` alone); other variables mean their latest event, `b[1]` the
+  first, `b[i-1]` the previous neighbour, `b[1..i-1]` all earlier events, and `b[i-3..i-1]` up to
+  three of them. A condition that reads earlier events does not apply if there are none.
 - A condition that reads a variable which the match does not bind does not apply. Only `COUNT(a[])`
   needs no event: it is 0.
-- A condition on two variables and nothing else means what it means for trends: where the earlier
-  one is repeated and the two may be neighbours, it is about neighbours; an event bound to a single
-  variable is compared with all later events. Of a repeated group, events of one round are compared.
+- A condition on two variables alone means the same as for trends: if the earlier variable is
+  repeated and the two may be neighbours, it compares neighbours; an event bound to a single
+  variable is compared with all later events. In a repeated group, events of one round are compared.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ INDEXED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition ready to be evaluated: its leaves are slots.
+    """A condition whose operands are slots.
 
-    It applies to an event, or a match, only if the registers `bound` hold an event before it,
-    `bound_finally` at the end, and those in `unbound` hold none before it; else it is true.
+    It applies to an event, or a match, only if the registers `bound` contain an event before it,
+    `bound_finally` at the end, and those in `unbound` contain none before it; else it is true.
     """
 
     expression: Expression
     bound: tuple[int, ...]
     unbound: tuple[int, ...]
     bound_finally: tuple[int, ...]
-    source: Expression  # as the query has it
+    source: Expression  # as written in the query
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Conditions:
         pairs: frozenset[tuple[str, str]],
         aggregates: Aggregates | None = None,
     ) -> None:
-        """Take the query's conditions that are about `whole`; `pairs` are possible neighbours."""
+        """Select the conditions on variables of `whole`; `pairs` are possible neighbours."""
         self.registers = Registers(aggregates)
         self._query = query
         self._whole = whole
@@ -111,13 +111,13 @@ class Conditions:
 
     @property
     def all(self) -> tuple[Condition, ...]:
-        """The conditions that edges and the match ask for, by number."""
+        """The conditions of edges and of the match, by number."""
         return tuple(self._conditions)
 
     def of_edge(self, before: str | None, later: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the conditions of an event bound to `later` after one bound to `before`.
 
-        First those that are evaluated when it is selected, then those when the match is complete.
+        First those evaluated when it is selected, then those evaluated when the match is complete.
         """
         checks: dict[int, None] = {}
         late: dict[int, None] = {}
@@ -138,7 +138,7 @@ class Conditions:
         return tuple(dict.fromkeys(self.number_of(condition) for condition in resolved))
 
     def number_of(self, condition: Condition) -> int:
-        """Return the number of a condition; a new one if there is no equal one."""
+        """Return the number of a condition; equal conditions have one number."""
         return self._conditions.setdefault(condition, len(self._conditions))
 
     def refuse_unapplied(self) -> None:
@@ -158,13 +158,13 @@ class Conditions:
     # --- variables
 
     def variables(self, name: str) -> tuple[str, ...]:
-        """Return the variables of this pattern that a name stands for."""
+        """Return the variables of this pattern that a name denotes."""
         return tuple(v for v in variables_named(self._query.pattern, name) if v in self._variables)
 
     def _is_of_pattern(self, predicate: Expression) -> bool:
-        """Return whether all of a condition's variables are of this pattern.
+        """Return whether all variables of a condition are in this pattern.
 
-        Those that are of two patterns relate a NOT to the match (`elsinore.matches.relations`).
+        Conditions on two patterns relate a NOT to the match (`elsinore.matches.relations`).
         """
         return all(self.variables(leaf.variable) for leaf in ex.attributes(predicate))
 
@@ -176,7 +176,7 @@ class Conditions:
         return self._is_late(predicate) and not self._iterating(predicate)
 
     def _iterating(self, predicate: Expression) -> list[str]:
-        """Return the names that stand for each event of a repeated variable in turn."""
+        """Return the names that denote each event of a repeated variable in turn."""
         return [
             leaf.variable
             for leaf in ex.attributes(predicate)
@@ -189,7 +189,7 @@ class Conditions:
         return name in AGGREGATES or name in self.registers.aggregates
 
     def is_kleene(self, name: str) -> bool:
-        """Return whether a name may stand for several events of a match."""
+        """Return whether a name may denote several events of a match."""
         variables = self.variables(name)
         return len(variables) > 1 or bool(self._kleene.intersection(variables))
 
@@ -215,9 +215,9 @@ class Conditions:
     def _of_two(
         self, predicate: Expression, names: list[str], before: str | None, later: str
     ) -> list[Condition]:
-        """Return a condition on two variables for an event bound to `later`, for each earlier one.
+        """Return a condition on two variables for an event bound to `later`, by earlier variable.
 
-        The variables that a type's name stands for are compared one by one.
+        The variables that the name of a type denotes are compared one by one.
         """
         conditions: dict[Condition, None] = {}
         for earlier_name, later_name in itertools.permutations(names):
@@ -261,7 +261,7 @@ class Conditions:
 class _Resolved:
     """One condition, resolved for an event bound to `later` after one bound to `before`.
 
-    Without `later` it is about the whole match.
+    Without `later` it is resolved for the whole match.
     """
 
     def __init__(

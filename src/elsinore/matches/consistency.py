@@ -1,23 +1,23 @@
 """Consistency of conditions on Kleene variables, and early filters (SASE++, Section 5.2).
 
-A condition is evaluated for an event against all events that were selected before it. It is
-*true-value consistent* if it is true against any subset whenever it is true against all of them;
-*false-value consistent* if it is false against any subset whenever it is false against all.
+A condition is evaluated for an event against all events selected before it. It is *true-value
+consistent* if, whenever it is true against all of them, it is true against any subset;
+*false-value consistent* if, whenever it is false against all, it is false against any subset.
 
-This is decided by rules: the maximum of a subset is never greater than that of all events, the
-minimum never less, the count never greater; an aggregate of the user's declares by `monotone`
-whether its value only grows, or only shrinks, with the events. The event itself and the first event
-are the same in all matches. Comparisons are traced to operands that grow or shrink with the events;
-any other condition that depends on which events were selected is consistent in neither way.
+Rules decide this: the maximum of a subset is never greater than that of all events, the minimum
+never less, the count never greater; a user's aggregate declares by `monotone` whether its value
+only grows or only shrinks with the events. The event itself and the first event are the same in all
+matches. A comparison is consistent if its operands grow or shrink accordingly; any other condition
+that depends on the selected events is inconsistent.
 
-The search evaluates a condition early, against all events that it took, more than any match
-selects. If it is false-value consistent and false there, it is false in every match. A condition
-that needs an earlier event holds if a match has selected none: it rules nothing out unless a match
-always has one.
+The search evaluates a condition early, against all events that any match may have selected. If it
+is false-value consistent and false there, it is false in every match. A condition that needs an
+earlier event is true if a match has none: it excludes nothing unless every match has one.
 
-Two sorts of conditions need no test of each event. An equality of two attributes (`c.ref = a.id`)
-is looked up by value. A limit of the time between two events (`c.time - a.time <= 5 minutes`) ends
-a search where it is passed, as times rise (`elsinore.matches.engine.lookups`).
+Two kinds of conditions are not tested for each event. An equality of two attributes
+(`c.ref = a.id`) is looked up by value. A limit of the time between two events
+(`c.time - a.time <= 5 minutes`) ends a search once it is exceeded, as times increase
+(`elsinore.matches.engine.lookups`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from elsinore.plan.ranges import signed_terms
 
 
 class Consistency(Enum):
-    """Whether the value of a condition against all selected events holds against any subset."""
+    """Whether the value of a condition for all selected events is its value for any subset."""
 
     BOTH = "true and false value consistent"
     TRUE = "true value consistent"
@@ -60,7 +60,7 @@ class Trend(Enum):
     """How a value changes if fewer events are selected."""
 
     SAME = 0
-    DOWN = 1  # it may shrink, never grow
+    DOWN = 1  # never greater
     UP = 2
     ANY = 3
 
@@ -68,20 +68,20 @@ class Trend(Enum):
 MONOTONE = {"increasing": Trend.DOWN, "decreasing": Trend.UP}
 _OPPOSITE = {Trend.DOWN: Trend.UP, Trend.UP: Trend.DOWN}
 _SELECTED = {At.PREVIOUS, At.FIRST, At.LAST, At.NTH, At.FROM_LAST, At.BACK, At.RECENT}
-Leaf = Callable[[Expression], Trend | None]  # the trend of an operand; None for what has operands
+Leaf = Callable[[Expression], Trend | None]  # the trend of a leaf; None for other nodes
 
 
 def consistency(predicate: Expression, aggregates: Aggregates | None = None) -> Consistency:
-    """Return the class of a condition; `aggregates` are those that the user defines.
+    """Return the consistency of a condition; `aggregates` are those that the user defines.
 
     >>> from elsinore.language import parse_workload
-    >>> def of(text):
+    >>> def consistency_of(text):
     ...     query = f"QUERY q RETURN b[].v PATTERN SEQ(A a, B+ b, C c) WHERE {text};"
     ...     return consistency(parse_workload(query).queries[0].where[0]).name
-    >>> of("b[i].v > MAX(b[1..i-1].v)"), of("c.v < MAX(b[].v)"), of("b[i].v > 5")
-    ('TRUE', 'FALSE', 'BOTH')
-    >>> of("b[i].v > AVG(b[1..i-1].v)")
-    'NEITHER'
+    >>> consistency_of("b[i].v > MAX(b[1..i-1].v)"), consistency_of("c.v < MAX(b[].v)")
+    ('TRUE', 'FALSE')
+    >>> consistency_of("b[i].v > AVG(b[1..i-1].v)"), consistency_of("b[i].v > 5")
+    ('NEITHER', 'BOTH')
     """
     true, false = truth(predicate, lambda node: _of_query(node, aggregates or {}))
     if true and false:
@@ -92,7 +92,7 @@ def consistency(predicate: Expression, aggregates: Aggregates | None = None) -> 
 
 
 def truth(node: Expression, leaf: Leaf) -> tuple[bool, bool]:
-    """Return whether a condition stays true, and stays false, if fewer events are selected."""
+    """Return whether a true condition stays true, and a false one false, with fewer events."""
     match node:
         case ex.Not(operand):
             true, false = truth(operand, leaf)
@@ -104,7 +104,7 @@ def truth(node: Expression, leaf: Leaf) -> tuple[bool, bool]:
             first, second = _trend(left, leaf), _trend(right, leaf)
             if first is Trend.SAME and second is Trend.SAME:
                 return True, True
-            both = _sum(first, _OPPOSITE.get(second, second))  # what left - right does
+            both = _sum(first, _OPPOSITE.get(second, second))  # the trend of left - right
             if operator in {Operator.LT, Operator.LE}:
                 return both is Trend.DOWN, both is Trend.UP
             if operator in {Operator.GT, Operator.GE}:
@@ -122,7 +122,7 @@ def _of_query(node: Expression, users: Aggregates) -> Trend | None:
         case Attribute(_, _, reference):
             return Trend.ANY if reference in _SELECTED else Trend.SAME
         case Call() if any(leaf.reference is At.RECENT for leaf in ex.attributes(node)):
-            return Trend.ANY  # of fewer events, the last few are others
+            return Trend.ANY  # with fewer events, the latest ones are others
         case Call("MAX" | "COUNT", _):
             return Trend.DOWN
         case Call("MIN", _):
@@ -162,7 +162,7 @@ def _sum(left: Trend, right: Trend) -> Trend:
 
 
 def _scaled(operator: Operator, left: Expression, right: Expression, leaf: Leaf) -> Trend:
-    """Return the trend of a product or a quotient: scaled by a constant, it stays or turns."""
+    """Return the trend of a product or a quotient: a negative constant reverses it."""
     of_left, of_right = _trend(left, leaf), _trend(right, leaf)
     if of_left is Trend.SAME and of_right is Trend.SAME:
         return Trend.SAME
@@ -177,7 +177,7 @@ def _scaled(operator: Operator, left: Expression, right: Expression, leaf: Leaf)
             return Trend.ANY
 
 
-STAYS_TRUE, STAYS_FALSE = 1, 2  # values of a condition that hold in every match
+STAYS_TRUE, STAYS_FALSE = 1, 2  # the same value in every match
 
 _TRENDS = {
     RegisterKind.LEAST: Trend.UP,
@@ -188,11 +188,11 @@ _TRENDS = {
 
 
 def filters_of(template: MatchTemplate) -> list[list[int]]:
-    """Return the conditions that rule events out early, for each edge, then for each state.
+    """Return the early filters of each edge, then those of each state: numbers of conditions.
 
-    Those of a state are about matches that end there. There are none if a match may not skip
-    events, nor for aggregates of the user's whose state is an object; nor if all of them are limits
-    of time, at which a search ends sooner than a main run.
+    Filters of a state apply to matches that end there. There are none if a match may not skip
+    events, or a user's aggregate has an object as its state; nor if all are limits of time, at
+    which a search ends sooner than a main run.
     """
     rows: list[list[int]] = [[] for _ in (*template.edges, *template.states)]
     if (
@@ -211,9 +211,9 @@ def filters_of(template: MatchTemplate) -> list[list[int]]:
 
 
 def early_filters(template: MatchTemplate) -> list[list[int]]:
-    """Return which values of each condition hold in every match, by edge, then by state.
+    """Return which values of conditions are the same in every match, by edge, then by state.
 
-    A list for each edge, then for each state (of matches that end there), with a number for each
+    For each edge, then for each state (for matches that end there) a list with a number for each
     condition: the sum of `STAYS_TRUE` and `STAYS_FALSE`.
     """
     beginning = _only_begin(template)
@@ -254,9 +254,9 @@ def _flags(
     *,
     is_previous_same: bool,
 ) -> int:
-    """Return which values of a condition hold in every match.
+    """Return which values of a condition are the same in every match.
 
-    Registers in `bound` always hold an event, those in `same` the same event in all matches.
+    Registers in `bound` always contain an event, those in `same` the same event in all matches.
     """
 
     def trend(node: Expression) -> Trend | None:
@@ -287,7 +287,7 @@ def _only_begin(template: MatchTemplate) -> frozenset[int]:
 
 
 def _is_first(template: MatchTemplate, register: Register, beginning: AbstractSet[int]) -> bool:
-    """Return whether a register of one event can only hold the first event of a match."""
+    """Return whether a register of one event always contains the first event of a match."""
     if register.kind not in {RegisterKind.FIRST, RegisterKind.LATEST}:
         return False
     states = {n for n, s in enumerate(template.states) if s.variable in register.variables}
@@ -316,14 +316,14 @@ _UPPER = {Operator.LT, Operator.LE}
 
 
 class Lookup(Enum):
-    """How the events that fulfil a condition are looked up."""
+    """How events that fulfil a condition are looked up."""
 
     VALUE = "looked up by value"
     LIMIT = "no event beyond the limit is looked at"
 
 
 def lookup_of(condition: Condition) -> Lookup | None:
-    """Return how a condition is looked up, or None if it is tested for each event."""
+    """Return how a condition is looked up; None: it is tested for each event."""
     match condition.expression:
         case Binary(Operator.EQ, Attribute() as left, Attribute() as right):
             return Lookup.VALUE if _is_of_two(left, right) else None
@@ -333,13 +333,13 @@ def lookup_of(condition: Condition) -> Lookup | None:
 
 
 def _is_of_two(current: Attribute, other: Attribute) -> bool:
-    """Return whether two attributes are of the selected event and of one before it."""
+    """Return whether two attributes are of the selected event and of an earlier one."""
     moments = {slot_of(current).moment, slot_of(other).moment}
     return moments in ({Moment.CURRENT, Moment.PREVIOUS}, {Moment.CURRENT, Moment.BEFORE})
 
 
 def _is_time_limit(operator: Operator, left: Expression, right: Expression) -> bool:
-    """Return whether a comparison bounds the time of the selected event by that of another one."""
+    """Return whether a comparison limits the time of the selected event by that of another."""
     terms = signed_terms(Binary(Operator.SUB, left, right))
     if terms is None:
         return False

@@ -1,9 +1,9 @@
-"""What depends on which events a match selects, and on their order.
+"""Which conditions and columns depend on the events that a match selects, and on their order.
 
 - All matches of a row in collapsed form begin with one event. Conditions on neighbours, NOT, and
   conditions that read no earlier event but the first decide which events are on a path to a match.
-  Any other condition depends on the events that a match selects, and is *postponed* (SASE++,
-  Section 5.1): whoever expands the row has to check it.
+  Any other condition depends on the events that a match selects. It is *postponed* (SASE++,
+  Section 5.1): it has to be checked when the row is expanded into matches.
 - A Kleene variable is *uncorrelated* if nothing in the query reads the order of its events (SASE++,
   Section 4: "events can satisfy a Kleene+ independently").
 """
@@ -30,10 +30,9 @@ from elsinore.operators.conditions.code import Moment
 def needs_paths(template: MatchTemplate) -> bool:
     """Return whether the sets of a row depend on more than conditions on single events.
 
-    A condition that is checked only where a state follows itself, such as `b[i].v > b[i-1].v` in
-    `SEQ(A a, B+ b, C c)`, removes nothing: what leads to the first of these events leads to each of
-    them, and what follows the last one may follow each. Unless a match begins in the state: then it
-    begins with one event.
+    A condition that is checked only where a state follows itself, as `b[i].v > b[i-1].v` in
+    `SEQ(A a, B+ b, C c)`, removes no event: each event of b may be the only one. A state in which
+    matches begin is an exception: all matches of a row begin with one event.
     """
     begins = [edge.target for edge in template.edges if edge.source == START]
     variables = {template.states[state].variable for state in begins}
@@ -52,7 +51,7 @@ def needs_paths(template: MatchTemplate) -> bool:
 
 
 def postponed(template: MatchTemplate) -> frozenset[int]:
-    """Return the conditions that whoever expands a row has to check."""
+    """Return the conditions that have to be checked when a row is expanded into matches."""
     begins = [edge.target for edge in template.edges if edge.source == START]
     known = np.min([known_conditions(template, state) for state in begins], axis=0)
     return frozenset(
@@ -63,9 +62,9 @@ def postponed(template: MatchTemplate) -> frozenset[int]:
 
 
 def known_conditions(template: MatchTemplate, begin: int) -> NDArray[np.uint8]:
-    """Return 1 for conditions that read no earlier event but the first, in state `begin`.
+    """Return 1 for conditions that read no earlier event but the first one, in state `begin`.
 
-    Those that read neighbours alone are always checked, and are 0.
+    Conditions on neighbours alone are always checked: theirs is 0.
     """
     variable = template.states[begin].variable
     later = {template.states[e.target].variable for e in template.edges if e.source != START}
@@ -92,7 +91,7 @@ EACH = {Reference.PLAIN, Reference.CURRENT}
 
 
 def uncorrelated(query: Query) -> tuple[str, ...]:
-    """Return the variables of repeated single events whose order no condition and no column reads.
+    """Return the variables of repeated single events whose order nothing in a query reads.
 
     >>> from elsinore.language import parse_workload
     >>> text = "RETURN COUNT(b[]) PATTERN SEQ(A a, B+ b, C+ c) WHERE b.v > a.v AND c[i].v > {};"
@@ -112,7 +111,7 @@ def uncorrelated(query: Query) -> tuple[str, ...]:
         ]
         correlated |= {variable for variable, reference in read if reference in ORDERED}
         each = [variable for variable, reference in read if reference in EACH]
-        # a later event, or any of a repeated one, is compared with the last one before it
+        # later events, and those of repeated variables, are compared with the last one before them
         correlated |= {
             variable
             for variable in each
@@ -126,7 +125,7 @@ def uncorrelated(query: Query) -> tuple[str, ...]:
 
 
 def _repeated(pattern: pt.Pattern) -> Iterator[str]:
-    """Yield the variables of single events that are repeated, and in nothing else that is."""
+    """Yield the variables of repeated single events that are in no repeated group."""
     if isinstance(pattern, pt.Kleene):
         if isinstance(pattern.pattern, pt.Event) and pattern.most != 1:
             yield pattern.pattern.variable

@@ -47,7 +47,7 @@ def template_facts(template: MatchTemplate) -> dict[str, Any]:
 
 
 def _remembered(register: Register) -> str:
-    """Return what a register is called in a list of them."""
+    """Return the name of a register in a list."""
     called = register.kind.name if register.aggregate is None else register.aggregate.name
     of = ", ".join(register.variables)
     if register.kind is RegisterKind.NTH:
@@ -63,7 +63,7 @@ def _remembered(register: Register) -> str:
 
 
 def _stepped(register: Register) -> tuple[str, str]:
-    """Return a user's aggregate, and whether it is compiled or why not."""
+    """Return the name of a user's aggregate, and whether it is compiled or why not."""
     from elsinore.matches.stepping import stepper  # noqa: PLC0415 - the compiler, where needed
 
     assert register.aggregate is not None
@@ -72,7 +72,7 @@ def _stepped(register: Register) -> tuple[str, str]:
 
 
 def template_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the same in words."""
+    """Return the facts as lines of text."""
     lines = [
         "",
         f"  {facts['name']}: matches, {facts['strategy']}; {facts['states']} states",
@@ -137,7 +137,7 @@ def _windows(query: Query) -> str:
 
 
 def _given_out(template: MatchTemplate) -> str:
-    """Return when a match is returned, and which."""
+    """Return when a match is returned, and which matches are."""
     query, which = template.query, ""
     if query.after_match is not None:
         which = "; of those that begin with one event, the longest"

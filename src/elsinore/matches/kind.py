@@ -1,4 +1,4 @@
-"""Match queries as a kind: what planning, drivers and results know of the engine.
+"""The kind of match queries: the interface of planning, drivers and results to the engine.
 
 Only planning is loaded with this module; the engine comes with the first operator.
 """
@@ -62,17 +62,17 @@ class Matches(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator."""
-        from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - Numba
+        from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - loads the engine
 
         return MatchOperator(unit, options)
 
     def statistics(self) -> MatchStatistics:
-        """Return the statistics of an operator that has done nothing yet."""
+        """Return the statistics of a new operator."""
         return MatchStatistics()
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator from the bytes that `save` returned."""
-        from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - Numba
+        from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - loads the engine
 
         return MatchOperator.load(unit, blob)
 
@@ -90,16 +90,16 @@ class Matches(Kind):
         """Return the form of a query's result: group attributes, window, columns of RETURN."""
         template = spec_of(unit).templates[query]
         by_name = dict(zip(unit.group_by, groups, strict=True))
-        given = template.query
-        fields = [pa.field(group_column(given, name), by_name[name]) for name in given.group_by]
+        request = template.query
+        fields = [pa.field(group_column(request, name), by_name[name]) for name in request.group_by]
         times = {}
-        if is_windowed(given):
-            times = {"window_start": given.window, "window_end": given.window}
+        if is_windowed(request):
+            times = {"window_start": request.window, "window_end": request.window}
             fields += [pa.field(name, pa.int64()) for name in times]
         fields += [pa.field(c.name, column_type(c, template, types)) for c in template.columns]
-        limit = None if given.limit is None else min(given.limit, LARGEST)
+        limit = None if request.limit is None else min(request.limit, LARGEST)
         return ResultForm(
-            schema=pa.schema(fields), times=times, limit=limit, distinct=given.distinct
+            schema=pa.schema(fields), times=times, limit=limit, distinct=request.distinct
         )
 
     def finish(
@@ -184,7 +184,7 @@ class Matches(Kind):
         return {"queries": [template_facts(template) for template in spec.templates]}
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
-        """Return the same in words."""
+        """Return the facts as lines of text."""
         return [line for query in facts["queries"] for line in template_lines(query)]
 
 

@@ -1,8 +1,9 @@
 """Deterministic queries, merged into one program for `elsinore.matches.engine.backwards`.
 
-States of any queries that the same events continue, to equal states, with the same effect on the
-registers, become one (the coarsest partition of an automaton's states, as in its minimization).
-Queries whose matches begin equally share a *lane*: its matches are those of each of them.
+States of any queries become one state if the same events continue them, to equal states, with the
+same effect on the registers (the coarsest partition of an automaton's states, as in its
+minimization). Queries whose matches begin equally share a *lane*: its matches are those of each of
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from elsinore.structs import table
 MOST_ENTRIES = 1 << 16
 MOST_MOVES = 1 << 20  # classes and states of a query, multiplied
 REGISTERS = 2  # numbers of a match, behind its first and last row
-NEVER, MISSING, ALWAYS = -(2**62), 0, 2**62  # below what a number of a match becomes the row
+NEVER, MISSING, ALWAYS = -(2**62), 0, 2**62  # a number below becomes the row
 _FROM = {RegisterKind.FIRST: ALWAYS, RegisterKind.LATEST: MISSING, RegisterKind.COUNT: NEVER}
 _LISTED = {ColumnKind.LIST, ColumnKind.EVENTS, ColumnKind.MATCH_NUMBER}
 
@@ -87,7 +88,7 @@ def known_row(template: MatchTemplate, register: Register) -> int | None:
 
 
 class MergedQuery:
-    """A query with its place in its unit, and the tables of its states.
+    """A query, its number in its unit, and the tables of its states.
 
     `registers` are those that slots have, events first, without those that hold a match's first or
     last row. `columns` are the places of all registers in the numbers of a match, first those of
@@ -215,7 +216,7 @@ class _Entry:
 
 
 def merge(queries: Sequence[MergedQuery]) -> Program | None:
-    """Return the merged queries; None if an event leads to several states, or for too many."""
+    """Return the merged queries; None if events lead to several states, or for large tables."""
     tables = [query.moves() for query in queries]
     moves = [moves for moves in tables if moves is not None]
     if len(moves) < len(tables):

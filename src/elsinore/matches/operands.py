@@ -78,10 +78,10 @@ class Layout:
         return self.doubles.setdefault(name, self.double_rows)
 
     def half(self, name: str, *, is_high: bool) -> int:
-        """Return the row of doubles with which an attribute is added up.
+        """Return the row of doubles of which sums of an attribute are made.
 
-        Integers of 64 bits are added up in two halves, of which each is exact; other numbers in
-        one, beside which the upper half has no values. InputError as from `double`.
+        Sums of 64-bit integers are exact in two halves; other numbers are all in the lower half,
+        and null in the upper one. InputError as from `double`.
         """
         if not is_high and not self.has_halves(name):
             return self.double(name)
@@ -94,11 +94,11 @@ class Layout:
         return self._distinct[name][0]
 
     def distinct_values(self, name: str) -> Mapping[int, Any]:
-        """Return the values of an attribute by their numbers, as they are learned."""
+        """Return the values of an attribute by their numbers; new values are added later."""
         return self._distinct[name][1].values
 
     def has_halves(self, name: str) -> bool:
-        """Return whether an attribute is added up in two halves."""
+        """Return whether sums of an attribute are made of two halves."""
         order, kind = self._orders[name], _plain_type(self.types[name])
         return (
             order in COUNTED
@@ -178,7 +178,7 @@ class Layout:
         return self.texts.learn(text for piece in pieces for text in piece.to_pylist())
 
     def forget_texts(self, doubles: Doubles, integers: Ints) -> None:
-        """Remove texts and values that no row has, by the values of all rows."""
+        """Remove texts and values that no row has; the arrays are those of all rows."""
         for row, known in self._distinct.values():
             known.keep(doubles[row])
         if rows := self.text_rows:
@@ -269,8 +269,8 @@ class DistinctValues:
 
     def keep(self, numbers: Doubles) -> None:
         """Remove all values but those with these numbers."""
-        kept = set(np.unique(numbers[~np.isnan(numbers)]).astype(np.int64).tolist())
-        for number in self.values.keys() - kept:
+        used = set(np.unique(numbers[~np.isnan(numbers)]).astype(np.int64).tolist())
+        for number in self.values.keys() - used:
             del self._numbers[self.values.pop(number)]
 
 
@@ -290,7 +290,7 @@ NO_MEMBERS = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 @dataclass(frozen=True, slots=True)
 class Laws:
-    """How probable each event's times are: `weights[first : first + size]`; size 0: equally."""
+    """The probabilities of each event's times: `weights[first : first + size]`; size 0: equal."""
 
     first: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -305,7 +305,7 @@ class Laws:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The values of rows, codes of texts, and lists; `laws` if events have their own."""
+    """The values of rows, codes of texts, and lists; `laws`: distributions of events' times."""
 
     doubles: NDArray[np.float64]
     wholes: NDArray[np.int64]

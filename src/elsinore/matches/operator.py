@@ -1,4 +1,4 @@
-"""The match operator: the events of open windows, and the matches that end among the new ones."""
+"""The match operator: stores the events of open windows, and returns the matches in them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ SAVED_BY = "matches 4"  # the number is that of the layout of operators' states
 class MatchOperator:
     """Answers the match queries of a unit (see `elsinore.operators.Operator`).
 
-    It keeps the events of each key that can be part of a later match, or of one that awaits the end
-    of its window. A batch is searched together with the stored events of its keys.
+    It stores the events of each key that can be part of a later match, or of a match that is
+    returned when its window ends. A batch is searched together with the stored events of its keys.
     """
 
     def __init__(
@@ -60,13 +60,13 @@ class MatchOperator:
         self.statistics = MatchStatistics(open_windows=(0,) * len(self._spec.templates))
         self._options = options
         self._is_uncertain = self._spec.templates[0].uncertain is not None
-        # the time that ended keys are known to have reached
+        # the time that keys without further events have reached
         self._end = EVER if options.last_time is None else options.last_time
         self._passed = NEVER  # no event before it will come
         self._searches: Searches | None = None
         self._store: Store | None = None
-        self._least_rows = 0  # in the store when the events of all keys were released
-        self._longest = 0  # interval of possible times
+        self._least_rows = 0  # stored rows when the events of all keys were last released
+        self._longest = 0  # of the intervals of possible times so far
         self._left = [_limit(template) for template in self._spec.templates]
         self._numbers = [MatchNumbers(template) for template in self._spec.templates]
         self._selections = {
@@ -77,11 +77,11 @@ class MatchOperator:
 
     @property
     def open_group(self) -> int:
-        """The group of the last row: none of an earlier one is open."""
+        """The group of the last row; -1: matches do not depend on open groups."""
         return -1
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Take a batch; return the matches that end in it, and those whose window has passed."""
+        """Store a batch; return the matches that end in it, and those whose window has passed."""
         if batch.num_rows != 0:
             statistics = self.statistics
             statistics.events += batch.num_rows
@@ -94,7 +94,7 @@ class MatchOperator:
             yield from self.close(until)
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Return matches that are final if no event before `until` follows; None: all."""
+        """Return the matches that are final if no event before `until`, or none at all, follows."""
         reached = self._end if until is None else until
         if self._store is not None and self._store.rows:
             keys = self._due_keys(self._store, reached, is_end=until is None)
@@ -107,7 +107,7 @@ class MatchOperator:
             self._store, self._passed = None, NEVER
 
     def deadline(self) -> int | None:
-        """Return when the next window passes that may hold a match with NOT at its end."""
+        """Return when the next window ends whose matches are returned at its end."""
         waiting = [template for template in self._spec.templates if template.waits]
         if not waiting or self._store is None or self._store.rows == 0:
             return None
@@ -118,7 +118,7 @@ class MatchOperator:
         return min((time for time in deadlines if time is not None), default=None)
 
     def idle_time(self) -> int | None:
-        """Return the time from which no stored event can be in a further match."""
+        """Return the time from which no stored event can be part of another match."""
         selected = [time for s in self._selections.values() if (time := s.idle_time()) is not None]
         if self._store is not None:
             self._release_idle(self._store, self._passed)
@@ -130,7 +130,7 @@ class MatchOperator:
         return max(known + selected) if len(known) == len(times) else None
 
     def open_keys(self) -> NDArray[np.int32]:
-        """Return the keys with stored events, selected matches or numbered matches."""
+        """Return the codes of the keys with stored events, selected matches or numbered matches."""
         keys = [numbers.keys for numbers in self._numbers]
         for selection in self._selections.values():
             selection.forget(self._passed)
@@ -141,7 +141,7 @@ class MatchOperator:
         return np.unique(np.concatenate(keys))
 
     def save(self) -> bytes:
-        """Return the stored events, and the time that has passed, as bytes."""
+        """Return the stored events, and the time that has been reached, as bytes."""
         for selection in self._selections.values():
             selection.forget(self._passed)
         if self._store is not None:
@@ -154,17 +154,18 @@ class MatchOperator:
             "given": [numbers.save() for numbers in self._numbers],
             "selected": [selection.save() for selection in self._selections.values()],
         }
-        kept = None if self._store is None else self._store.table()
-        counters["codes"] = 0 if kept is None else _codes_of(kept)
-        content = json.dumps(counters).encode() + b"\n" + (table_to_bytes(kept) if kept else b"")
+        stored = None if self._store is None else self._store.table()
+        counters["codes"] = 0 if stored is None else _codes_of(stored)
+        rows = table_to_bytes(stored) if stored else b""
+        content = json.dumps(counters).encode() + b"\n" + rows
         return seal(SAVED_BY, self._spec.fingerprint, content)
 
     @classmethod
     @reading_state(SAVED_BY)
     def load(cls, unit: Unit, blob: bytes, listing: ListSearch = QuerySearch) -> MatchOperator:
-        """Return the operator that was saved as these bytes.
+        """Return the operator that `save` returned as bytes.
 
-        Raises StateError if they are damaged, or of other queries or another version.
+        Raises StateError if the bytes are damaged, or of other queries or another version.
         """
         content = bytes(unseal(SAVED_BY, spec_of(unit).fingerprint, blob))
         line, _, rows = content.partition(b"\n")
@@ -191,10 +192,10 @@ class MatchOperator:
     # --- events
 
     def _append(self, table: pa.Table) -> tuple[NDArray[np.int32], Ints]:
-        """Put events into the store; return the slots of their keys, and how many rows were old."""
+        """Store events; return the slots of their keys, and how many rows each had before."""
         if self._searches is None or self._searches.schema != table.schema:
-            if self._store is not None and (kept := self._store.table()) is not None:
-                raise TypeError(f"events of {table.schema} after events of {kept.schema}")
+            if self._store is not None and (stored := self._store.table()) is not None:
+                raise TypeError(f"events of {table.schema} after events of {stored.schema}")
             self._searches = Searches(self._unit, self._spec, table.schema, self._listing)
             self._store = None
         if self._store is None:
@@ -218,7 +219,7 @@ class MatchOperator:
         return self._searches.layout.whole(HIGH)
 
     def _due_keys(self, store: Store, reached: int, *, is_end: bool) -> NDArray[np.int32]:
-        """Return the slots of the keys with matches that may be final at a time."""
+        """Return the slots of the keys whose matches may become final at the time `reached`."""
         if is_end and self._options.last_time is not None:
             return store.all_slots()
         spans = [
@@ -231,14 +232,14 @@ class MatchOperator:
         return store.slots_between(min(low for low, _ in spans), max(high for _, high in spans))
 
     def _release_idle(self, store: Store, reached: int) -> None:
-        """Release the events that no later match needs if no event before a time follows."""
+        """Release the events of all keys that no match after the time `reached` needs."""
         slots = store.all_slots()
         over = np.zeros(len(slots), np.bool_)
         self._release(store, slots, np.maximum(store.last_times(), reached), over)
         self._least_rows = store.rows
 
     def _release(self, store: Store, slots: NDArray[np.int32], reached: Ints, over: Bools) -> None:
-        """Release the events of keys that no later match needs; all of keys that are over."""
+        """Release the events of keys that no later match needs; all of keys that are `over`."""
         least = np.full(len(slots), EVER)
         for template, left in zip(self._spec.templates, self._left, strict=True):
             if left > 0:
@@ -251,9 +252,9 @@ class MatchOperator:
     def _advance(
         self, rows: Rows, reached: int, *, is_end: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        """Search the rows of some keys, and release those that are not needed any more.
+        """Search the rows of some keys, and release those that no later match needs.
 
-        No event before `reached` will come; `is_end`: none of any key.
+        No event before `reached` follows; `is_end`: no event at all.
         """
         searches, store = self._searches, self._store
         assert searches is not None
@@ -278,7 +279,7 @@ class MatchOperator:
         self._release(store, rows.slots, rows.keys.reached, over)
 
     def _set_times(self, rows: Rows, reached: int, over: Bools) -> None:
-        """Set the times that keys had reached and have reached; `over`: keys that end."""
+        """Set which times keys had reached before, and have reached now; `over`: keys that end."""
         keys, times = rows.keys, rows.operands.wholes[TIME]
         has_old = keys.new_row > keys.first_row
         before = times[np.maximum(keys.new_row - 1, 0)]
@@ -298,21 +299,21 @@ class MatchOperator:
         pieces = searches.matches(number, rows, events, self._left[number])
         numbers: Iterator[Ints] | None = None
         if template.numbers_matches:
-            kept = [piece.copy() for piece in pieces]
+            copies = [piece.copy() for piece in pieces]
             high = self._high if self._is_uncertain else TIME
-            counted = self._numbers[number].count(kept, rows, self._codes_of(rows), high)
+            counted = self._numbers[number].count(copies, rows, self._codes_of(rows), high)
             if self._options.one_slot:  # the keys before are over
                 self._numbers[number].keep(int(self._codes_of(rows)[-1]))
-            pieces, numbers = iter(kept), iter(counted)
+            pieces, numbers = iter(copies), iter(counted)
         for piece in pieces:
-            found = piece
-            if len(found) > self._left[number]:
-                found = found.take(np.arange(self._left[number]))
+            matches = piece
+            if len(matches) > self._left[number]:
+                matches = matches.take(np.arange(self._left[number]))
             if self._left[number] != EVER:
-                self._left[number] -= len(found)
-            self.statistics.totals += len(found)
-            given = None if numbers is None else next(numbers)[: len(found)]
-            yield searches.batch(number, found, events, given)
+                self._left[number] -= len(matches)
+            self.statistics.totals += len(matches)
+            match_numbers = None if numbers is None else next(numbers)[: len(matches)]
+            yield searches.batch(number, matches, events, match_numbers)
             if self._left[number] <= 0:
                 break
         if selection:
@@ -321,7 +322,7 @@ class MatchOperator:
                 selection.keep(codes[-1])
 
     def _codes_of(self, rows: Rows) -> NDArray[np.int32]:
-        """Return the codes of keys."""
+        """Return the codes of the keys of some rows."""
         assert self._store is not None
         first = rows.numbers[rows.keys.first_row]
         return np.asarray(to_numpy(self._store.arrived.take("key", first)))
@@ -346,7 +347,7 @@ class MatchOperator:
 
 
 def _limit(template: MatchTemplate) -> int:
-    """Return the limit of matches: none with DISTINCT, which is applied later."""
+    """Return the number of matches that LIMIT allows; with DISTINCT it is applied later."""
     limit = template.query.limit
     return EVER if limit is None or template.query.distinct else min(limit, ANY_NUMBER)
 

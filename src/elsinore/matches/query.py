@@ -1,4 +1,4 @@
-"""The search of one match query: the matches among the rows of some keys.
+"""The search for the matches of one query among the rows of some keys.
 
 If patterns under NOT begin or end with NOT themselves (`SEQ(B b, NOT SEQ(D d, NOT C e), F f)`),
 whether anything matches them depends on the window of the whole match: an event d breaks a match
@@ -45,14 +45,14 @@ from elsinore.structs import empty
 
 ANY_NUMBER = np.iinfo(np.int64).max
 HIGHEST = 9 * 10**18  # matches, beyond which no number is reported
-GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
+GUARD = 10**7  # matches in one window, beyond which a run stops, unless the query has LIMIT
 LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that read all events of a match
-NUMBERED = {ColumnKind.MATCH_NUMBER}  # so does this one if times are uncertain
+NUMBERED = {ColumnKind.MATCH_NUMBER}  # this column does so if times are uncertain
 _ZERO = np.int64(0)
 
 
 class QuerySearch:
-    """The search of one query."""
+    """The search for the matches of one query."""
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         self.template = template
@@ -67,8 +67,8 @@ class QuerySearch:
     def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
         """Yield the matches among the rows of `keys` (see `elsinore.matches.arrays`), in batches.
 
-        Raises InputError if a window has more than `GUARD` matches, or if finding them takes too
-        long.
+        Raises InputError if a window has more than `GUARD` matches, or if the search takes too many
+        steps.
         """
         suppress = self.template.query.suppress
         removes_suppressed = suppress is not None and not self.pattern.selects
@@ -145,7 +145,7 @@ class QuerySearch:
             yield int(matches.window[number]), path.tobytes()
 
     def too_long(self) -> InputError:
-        """Return the error that the search took too many steps."""
+        """Return the error that the search has tried too many partial matches."""
         return InputError(
             f"query {self.template.query.name}: more than {self.work.allowed:,} partial matches "
             "were tried in this run, and most of them lead to no match. Make the window shorter, "
@@ -153,7 +153,7 @@ class QuerySearch:
         )
 
     def too_many(self, count: int) -> InputError:
-        """Return the error that a window has more matches than may be returned."""
+        """Return the error that a window has too many matches."""
         name = self.template.query.name
         exact = f"more than {count:,}" if count >= HIGHEST else f"{count:,}"
         number_text = exact if self.pattern.counts_exactly and count > GUARD else f"over {GUARD:,}"
@@ -165,12 +165,12 @@ class QuerySearch:
 
 
 def new_events(keys: Keys) -> int:
-    """Return how many events of the keys are new."""
+    """Return the number of new events of some keys."""
     return int((keys.end_row - keys.new_row).sum())
 
 
 def longest(keys: Keys) -> int:
-    """Return the number of events of the key that has most."""
+    """Return the number of events of the longest key."""
     return int((keys.end_row - keys.first_row).max(initial=0))
 
 

@@ -1,8 +1,8 @@
 """Registers: what a partial match remembers of the events that it has selected.
 
-A condition on all that came before, such as `b[i].v > AVG(b[1..i-1].v)`, never looks back over the
-match: its registers hold the count, the sum, the first, the latest, the least and the greatest
-event of a set of variables, and follow the match as it grows by one event (SASE++, Section 2.1:
+A condition on all earlier events, as `b[i].v > AVG(b[1..i-1].v)`, never reads the whole match: its
+registers contain the count, the sum, the first, latest, least or greatest event of some variables,
+and are updated when the match grows by an event (SASE++, Section 2.1:
 aggregates over previously selected events).
 """
 
@@ -19,7 +19,7 @@ from elsinore.operators.conditions.code import Moment
 
 
 class RegisterKind(IntEnum):
-    """The kinds of values that a register holds, of the events bound to its variables."""
+    """What a register contains of the events bound to its variables."""
 
     FIRST = 0  # the first event
     LATEST = 1  # the latest event
@@ -28,17 +28,17 @@ class RegisterKind(IntEnum):
     COUNT = 4  # the number of events
     PRESENT = 5  # the number of events with a value of the attribute
     SUM = 6  # the sum of the values, null without any
-    CONFIDENCE = 8  # how probable the match is, where times are uncertain
+    CONFIDENCE = 8  # the probability of the match if times are uncertain
     SUM_HIGH = 9  # of integers of 64 bits: the sum of their upper halves, SUM has the lower ones
     NTH = 10  # the event at a position, counted from 1
     LAG = 11  # the event so many before the latest one
-    MOVED = 12  # in the engine: numbers as another register had them before the latest event
-    EACH = 13  # in relations of NOT: one after the other of the events bound under NOT
+    MOVED = 12  # in the engine: the numbers of another register before the latest event
+    EACH = 13  # in relations of NOT: each event bound under NOT in turn
     USER = 7  # the value of an aggregate that the user defines, then its state and arguments
 
     @property
     def holds_event(self) -> bool:
-        """Whether it holds an event; else a number."""
+        """Whether the register contains an event; else a number."""
         return self <= RegisterKind.GREATEST or self in _EVENTS
 
 
@@ -47,11 +47,11 @@ _EVENTS = {RegisterKind.NTH, RegisterKind.LAG, RegisterKind.EACH}
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One register: its kind, the variables it is about, the attribute it reads, if any.
+    """One register: its kind, variables, and the attribute that it reads, if any.
 
-    An aggregate that the user defines reads `arguments`. `position` is the place of the one event
-    that it holds; or, if it aggregates only the latest events, how far back these begin, from 1 for
-    the latest one, and `nearest` how far back they end.
+    An aggregate that the user defines reads `arguments`. `position` is the position of the one
+    event in it; or, if it aggregates only the latest events, how far back these begin (1: with the
+    latest one), and `nearest` how far back they end.
     """
 
     kind: RegisterKind
@@ -64,9 +64,9 @@ class Register:
 
     @property
     def neighbour(self) -> Register | None:
-        """The register whose value it takes over when an event is selected, or None.
+        """The register whose value becomes its own when an event is selected, or None.
 
-        The latest three events are the event and the latest two before it.
+        The latest three events are the selected one and the latest two before it.
         """
         position = self.position - 1
         if position < 0 or (position == 0 and self.nearest):
@@ -91,7 +91,7 @@ class Register:
 
     @property
     def width(self) -> int:
-        """The number of places that it takes among registers of events, or of numbers."""
+        """The number of its places among registers of events, or of numbers."""
         if self.aggregate is None:
             return 1
         return 1 + self.aggregate.width + len(self.arguments) + self.aggregate.chooses
@@ -116,7 +116,7 @@ def register_places(registers: tuple[Register, ...]) -> tuple[int, ...]:
 class Slot:
     """Where an operand is read: the moment, the register for BEFORE and FINAL, the attribute.
 
-    The attribute is None for a register that holds a number.
+    The attribute of a register that contains a number is None.
     """
 
     moment: Moment
@@ -124,12 +124,12 @@ class Slot:
     attribute: str | None = None
 
 
-# A condition's expression reads slots through attributes of these variables.
+# Slots are leaves of expressions: attributes of variables with this prefix.
 _PREFIX = "slot:"
 
 
 def slot_attribute(slot: Slot) -> Attribute:
-    """Return the leaf of an expression that stands for a slot.
+    """Return the leaf of an expression that represents a slot.
 
     >>> slot = Slot(Moment.BEFORE, 3, "v")
     >>> slot_of(slot_attribute(slot)) == slot
@@ -139,18 +139,18 @@ def slot_attribute(slot: Slot) -> Attribute:
 
 
 def slot_of(leaf: Attribute) -> Slot:
-    """Return the slot that a leaf stands for."""
+    """Return the slot that a leaf represents."""
     moment, register = leaf.variable.removeprefix(_PREFIX).split(":")
     return Slot(Moment(int(moment)), int(register), leaf.name)
 
 
-# An argument that is computed of one event is an attribute, whose name begins with this.
+# The prefix of attributes that are computed from one event, for arguments of aggregates.
 COMPUTED = "="
 _EVENT = "e"
 
 
 class Registers:
-    """The registers of a template, and the attributes that are computed of single events."""
+    """The registers of a template, and the attributes that are computed from single events."""
 
     def __init__(self, aggregates: Aggregates | None = None) -> None:
         self.aggregates: Aggregates = aggregates or {}
@@ -164,7 +164,7 @@ class Registers:
         return self.put(Register(kind, variables, attribute))
 
     def put(self, register: Register | None) -> int:
-        """Return the number of a register; add it if it is new, and those it takes values from."""
+        """Return the number of a register; add it, and those it takes values of, if it is new."""
         number = -1
         while register is not None:
             place = self._numbers.setdefault(register, len(self._numbers))
@@ -190,7 +190,7 @@ class Registers:
         return self.put(Register(RegisterKind.LAG, variables, position=count - 1))
 
     def argument(self, node: Expression) -> str | None:
-        """Return the attribute that an aggregate's argument is; a new one if it is computed."""
+        """Return the attribute that an argument of an aggregate reads, which may be computed."""
         if isinstance(node, Attribute):
             return node.name
         expression = ex.with_attributes(node, lambda leaf: Attribute(_EVENT, leaf.name))
@@ -200,7 +200,7 @@ class Registers:
 
     @property
     def computed(self) -> tuple[tuple[str, Expression], ...]:
-        """The expressions over single events that are computed as attributes, by name."""
+        """The attributes that are computed from single events: names and expressions."""
         return tuple(self._computed.items())
 
     @property
@@ -212,7 +212,7 @@ class Registers:
 def aggregate_of(
     registers: Registers, call: Call, variables: tuple[str, ...], moment: Moment
 ) -> Expression:
-    """Return an aggregate of the events bound to some variables, as it is at a moment."""
+    """Return the value of an aggregate over the events of some variables at a moment."""
     names = tuple(registers.argument(argument) for argument in call.arguments)
     first = ex.attributes(call)[0]
     recent = (first.position, first.nearest) if first.nearest else (0, 0)
@@ -243,9 +243,9 @@ def aggregate_of(
 
 
 def over(call: Call) -> tuple[str, Reference] | str:
-    """Return the variable whose events an aggregate is over, and which of them.
+    """Return the variable that an aggregate is over, and which of its events.
 
-    If it is not over events of one variable, return an error text.
+    Return an error text if it is not over events of one variable.
     """
     if not call.arguments:
         return f"{call.name} is taken of something, as in {call.name}(b[].x)."

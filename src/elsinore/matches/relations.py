@@ -1,14 +1,13 @@
-"""What a NOT forbids only in relation to the match: `SEQ(A a, NOT C c) WHERE c.ref = a.id`.
+"""Relations of a NOT to the match: `SEQ(A a, NOT C c) WHERE c.ref = a.id`.
 
 Events between the two neighbours of the gap exclude the match if they fulfil the NOT's own
-conditions and all those that relate them to variables which the match binds. A repeated variable of
-the match stands for its event right after the gap, or else for its latest one; one under NOT for
-each of its events. Relations to events that come later than the gap are checked when the match is
-complete.
+conditions and all conditions that relate them to variables of the match. A repeated variable of the
+match means its event right after the gap, or else its latest one; a variable under NOT means each
+of its events. Relations to events after the gap are checked when the match is complete.
 
-A condition that bounds the time of the event under a NOT at the end by that of an event of the
-match, as in `c.time - b.time <= 2 days`, decides the NOT once the bound has passed: its *deadline*,
-which may be long before the window ends.
+A condition may limit the time of the event under a NOT at the end by that of an event of the match,
+as `c.time - b.time <= 2 days`. Then the NOT is decided at its *deadline*, when the limit has
+passed, which may be long before the window ends.
 """
 
 from __future__ import annotations
@@ -48,9 +47,10 @@ _UNDER_NOT = {Reference.FIRST: RegisterKind.FIRST, Reference.LAST: RegisterKind.
 class Relation:
     """The conditions that relate the events of a NOT, by its number, to a match.
 
-    They read the event after the gap as the previous one, and the event of a NOT of one event as
-    the current one. Several events are read in the registers `reads`, into which those of one match
-    of the NOT after the other are put. `is_late`: they are checked when the match is complete.
+    They read the event after the gap as the previous event, and the event of a NOT of one event as
+    the current event. If a NOT has several events, they read the registers `reads`, which contain
+    the events of one match of the NOT after another. `is_late`: they are checked when the match is
+    complete.
     """
 
     negative: int
@@ -120,7 +120,7 @@ class Relations:
     ) -> Condition:
         """Return a condition for the events of a NOT before one bound to `later`, or at the end.
 
-        What is bound after that event is read when the match is complete. Registers of events under
+        Events bound after that one are read when the match is complete. Registers of events under
         NOT are added to `reads`.
         """
         bound: set[int] = set()
@@ -159,15 +159,15 @@ class Relations:
         )
 
 
-ROUNDED = 2  # microseconds by which times that are doubles, and their sums, may be off
-LONGEST = 2**60  # ticks, to which times may be added without going beyond 64 bits
+ROUNDED = 2  # microseconds by which times that are doubles, and their sums, may be rounded
+LONGEST = 2**60  # ticks; sums with times fit 64 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """An event of pattern `negative` under NOT breaks a match up to some ticks after an event.
+    """Events of pattern `negative` under NOT break a match up to some ticks after another event.
 
-    That event is the one in a register, given by its number. If there is none, no bound applies.
+    That event is in the register with the number `register`. If it is empty, no limit applies.
     """
 
     negative: int
@@ -180,20 +180,20 @@ def deadlines_of(
 ) -> tuple[Deadline, ...]:
     """Return the deadlines of the NOTs at an end, in the order of their numbers.
 
-    There are none if some NOT has no bound: it is decided when the window ends.
+    Without a limit for each NOT there are none: matches are decided when the window ends.
     """
-    found = [
+    deadlines = [
         Deadline(relation.negative, *bound)
         for relation in sorted(relations, key=lambda relation: relation.negative)
         for number in relation.conditions
         if (bound := _bound(conditions[number].expression, clock)) is not None
     ]
     negatives = {negative for way in ways for negative in way}
-    return tuple(found) if negatives == {deadline.negative for deadline in found} else ()
+    return tuple(deadlines) if negatives == {d.negative for d in deadlines} else ()
 
 
 def _bound(condition: Expression, clock: Clock) -> tuple[int, int] | None:
-    """Return a register and the ticks after its event up to which a condition can hold."""
+    """Return a register, and up to how many ticks after its event a condition may be true."""
     if not isinstance(condition, Binary) or condition.operator not in MIRRORED:
         return None
     terms = signed_terms(Binary(Operator.SUB, condition.left, condition.right)) or []

@@ -1,7 +1,7 @@
 """RETURN of a match query: how each column is computed (SASE++, Section 2.1: new events).
 
 An item is an attribute of one event of the match, an aggregate of a variable's events, a list of
-them, or computed from such values. The planner names registers for them;
+them, or an expression over these. The planner chooses registers for them;
 `elsinore.matches.columns` computes the columns.
 """
 
@@ -27,19 +27,19 @@ from elsinore.operators.conditions.code import Moment
 class ColumnKind(Enum):
     """How a column of the result is computed."""
 
-    VALUE = "value"  # an attribute of an event that a register holds, of the attribute's type
-    COUNT = "count"  # a register that counts
-    COMPUTED = "computed"  # an expression over registers and what they hold
+    VALUE = "value"  # an attribute of the event in a register
+    COUNT = "count"  # the count in a register
+    COMPUTED = "computed"  # an expression over registers and their events
     LIST = "list"  # an attribute of all events of some variables
     EVENTS = "events"  # all attributes of all events of some variables
-    MATCH_NUMBER = "match number"  # among those of a key
+    MATCH_NUMBER = "match number"  # MATCH_NUMBER(), counted for each key
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the result: its name, how it is computed, and from what.
+    """A column of the result: its name, how it is computed, and its inputs.
 
-    `expression` reads slots of the complete match; `variables` are those whose events a list has,
+    `expression` reads slots of the complete match; `variables` are those of the events in a list,
     `fields` the attributes of whole events.
     """
 
@@ -60,7 +60,7 @@ class Column:
         return tuple(dict.fromkeys(read))
 
 
-# Aggregates that are a register's value, and the kinds of their columns.
+# Aggregates whose value is a register, and the kinds of their columns.
 _DIRECT = {
     "MIN": (RegisterKind.LEAST, ColumnKind.VALUE),
     "MAX": (RegisterKind.GREATEST, ColumnKind.VALUE),
@@ -73,9 +73,9 @@ def returned(
 ) -> tuple[Column, ...]:
     """Return the columns of a match query without those of grouping attributes.
 
-    `attributes` are those that events have, for lists of whole events. Raises QuerySemanticError
-    if an item does not say which event it is of, or two columns have one name; UnsupportedError
-    for expressions that are not supported.
+    `attributes` are those of events, for lists of whole events. Raises QuerySemanticError if it is
+    not clear which event an item is of, or two columns have one name; UnsupportedError for
+    expressions that are not supported.
     """
     columns = []
     names = set(query.group_by) | ({"window_start", "window_end"} if is_windowed(query) else set())
@@ -109,11 +109,11 @@ class _Scope:
 
     @property
     def positive(self) -> set[str]:
-        """The variables that a match binds: those under NOT are left out."""
+        """The variables that a match binds: all but those under NOT."""
         return {event.variable for event in pt.positive_events(self.query.pattern)}
 
     def variables(self, leaf: Attribute) -> tuple[str, ...]:
-        """Return the variables that an attribute names."""
+        """Return the variables of the match that an attribute may be of."""
         named = variables_named(self.query.pattern, leaf.variable)
         return tuple(variable for variable in named if variable in self.positive)
 
@@ -142,7 +142,7 @@ def _column(
             slot = _slot(query, leaf, scope.variables(leaf), registers)
             return Column(name, ColumnKind.VALUE, register=slot.register, attribute=slot.attribute)
         case Call("MIN" | "MAX" | "COUNT" as function, (argument,)) as call:
-            every = scope.variables(_range(query, call))
+            every = scope.variables(_operand(query, call))
             over_what = registers.argument(argument)
             kind, made = _DIRECT[function]
             kind = RegisterKind.COUNT if function == "COUNT" and over_what is None else kind
@@ -153,16 +153,16 @@ def _column(
 
 
 def _resolved(scope: _Scope, node: Expression) -> Expression:
-    """Return an expression over registers of the complete match.
+    """Return an expression over slots of the complete match.
 
-    Raises QuerySemanticError or UnsupportedError for nodes that cannot be operands.
+    Raises QuerySemanticError or UnsupportedError for nodes that cannot be computed.
     """
     query, registers = scope.query, scope.registers
     match node:
         case Attribute():
             return slotted(_slot(query, node, scope.variables(node), registers))
         case Call(function) if function in AGGREGATES or function in registers.aggregates:
-            every = scope.variables(_range(query, node))
+            every = scope.variables(_operand(query, node))
             return aggregate_of(registers, node, every, Moment.FINAL)
         case Call("CONFIDENCE"):
             number = registers.number(RegisterKind.CONFIDENCE, ())
@@ -210,8 +210,8 @@ def _slot(query: Query, leaf: Attribute, variables: tuple[str, ...], registers: 
     return Slot(Moment.FINAL, registers.number(kind, variables), leaf.name)
 
 
-def _range(query: Query, call: Call) -> Attribute:
-    """Return an attribute of the events that an aggregate of the complete match is over."""
+def _operand(query: Query, call: Call) -> Attribute:
+    """Return the operand of an aggregate, which is over all events of a variable."""
     events_or_why = over(call)
     if isinstance(events_or_why, str):
         raise QuerySemanticError(events_or_why, span=call.span or query.span, query=query.name)

@@ -43,9 +43,9 @@ ListSearch = Callable[[MatchTemplate, Layout], QuerySearch]
 def search_of(template: MatchTemplate, layout: Layout, listing: ListSearch) -> Search:
     """Return the search for a query's matches.
 
-    `listing` makes the search if single matches of exact times are requested.
+    `listing` makes the search of single matches of events with exact times.
     """
-    # searches that few queries need are loaded with the first of these
+    # few queries need these searches: they are loaded on request
     if template.query.collapsed:
         from elsinore.matches.collapsed import CollapsedSearch, CollectedSearch  # noqa: PLC0415
 
@@ -89,7 +89,7 @@ class Searches:
             self.layout.texts.pin(search.pattern.texts())
 
     def events(self, rows: Rows, store: Store) -> EventColumns:
-        """Return the columns of some rows, with searches ready for them."""
+        """Return the columns of some rows, and make searches ready for them."""
         for search in self.searches:
             search.pattern.set_texts(rows.operands)
         ordered = {
@@ -105,7 +105,7 @@ class Searches:
     def together(
         self, rows: Rows, events: EventColumns
     ) -> Iterator[tuple[tuple[int, ...], Iterator[pa.RecordBatch]]]:
-        """Yield the places of queries that are answered together, with their matches."""
+        """Yield the numbers of queries that are answered together, and their matches."""
         if not are_apart(rows.operands, rows.keys):
             return
         for together in self._together:
@@ -120,16 +120,16 @@ class Searches:
             made: dict[Hashable, list[pa.Array]] = {}
             for number in numbers:
                 columns = self._columns[number]
-                if columns.made_of not in made:
-                    made[columns.made_of] = columns.values(piece, events)
-                yield self._batch(number, piece, groups, made[columns.made_of])
+                if columns.key not in made:
+                    made[columns.key] = columns.values(piece, events)
+                yield self._batch(number, piece, groups, made[columns.key])
 
     def matches(
         self, number: int, rows: Rows, events: EventColumns, limit: int
     ) -> Iterator[MatchBatch]:
-        """Yield the matches of a query in pieces; errors name the query, variable and event."""
+        """Yield the matches of a query in batches; errors name the query, variable and event."""
         template = self._spec.templates[number]
-        # a match that two runs find is counted against LIMIT once
+        # a match of two runs counts once against LIMIT
         limit = ANY_NUMBER if template.duplicates else limit
         try:
             yield from self.searches[number].matches(rows.operands, rows.keys, limit)
@@ -146,7 +146,7 @@ class Searches:
     def batch(
         self, number: int, matches: MatchBatch, events: EventColumns, numbers: Ints | None = None
     ) -> pa.RecordBatch:
-        """Return matches as a batch of partial outputs; `numbers` are those of MATCH_NUMBER()."""
+        """Return matches as a batch of partial outputs, with the values of MATCH_NUMBER()."""
         columns = self._columns[number].values(matches, events, numbers)
         return self._batch(number, matches, events.groups(matches.first), columns)
 
@@ -173,7 +173,7 @@ class Searches:
 
 
 def _together(spec: MatchUnit, searches: Sequence[Search]) -> list[Together]:
-    """Return the queries that may be answered together."""
+    """Return the queries that may be answered together, in groups."""
     mergeable = [
         (place, search.pattern)
         for place, (template, search) in enumerate(zip(spec.templates, searches, strict=True))
@@ -204,8 +204,10 @@ class Together:
         self._numbers: Shorts = np.empty(0, dtype=np.int32)
 
     def is_possible(self, keys: Keys) -> bool:
-        """Return whether each class of events leads to one state, and no key is too long."""
-        if longest(keys) > GUARD:  # a window may have too many matches, which are counted elsewhere
+        """Return whether each event leads to at most one state, and no key is too long."""
+        if (
+            longest(keys) > GUARD
+        ):  # a window may have too many matches: the other search counts them
             return False
         classes = len(self._queries[0].states.by_class)
         if classes != self._classes:
@@ -213,7 +215,7 @@ class Together:
         return self._program is not None
 
     def matches(self, operands: Operands, keys: Keys) -> Iterator[tuple[list[int], MatchBatch]]:
-        """Yield places of queries and matches of theirs, as `QuerySearch.matches` does.
+        """Yield matches as `QuerySearch.matches` does, with the places of their queries.
 
         No two events of a key are simultaneous.
         """
@@ -239,7 +241,7 @@ class Together:
     def _matches_in(
         self, search: _Pass, keys: tuple[int, int], rows: tuple[int, int]
     ) -> Iterator[tuple[list[int], MatchBatch]]:
-        """Yield the matches that begin among some rows of some keys."""
+        """Yield the matches that begin in some rows of some keys."""
         assert self._program is not None
         widths = self._program.widths
         room = (rows[1] - rows[0]) * sum(widths)

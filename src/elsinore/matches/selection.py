@@ -1,7 +1,7 @@
-"""What a query remembers of each key between batches: selected matches and their numbers.
+"""The state of each key between batches: what selected matches exclude, and match numbers.
 
-AFTER MATCH and SUPPRESS leave out matches because of returned ones (`Selection`); MATCH_NUMBER()
-numbers the matches of a key (`MatchNumbers`).
+AFTER MATCH and SUPPRESS exclude matches because of those returned before (`Selection`);
+MATCH_NUMBER() numbers the matches of a key (`MatchNumbers`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from elsinore.matches.template import MatchTemplate
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What a returned match means for later ones of its key.
+    """What the returned matches of a key exclude.
 
-    None begins before time `time`, or with one of the key's first `count` events of that time, and
-    none ends by time `quiet`.
+    Later matches of the key neither begin before `time`, nor with one of the key's first `count`
+    events of that time, nor end by the time `quiet`.
     """
 
     time: int
@@ -34,7 +34,7 @@ class Skipped:
 
 
 class Selection:
-    """What the returned matches of each key mean for later ones, with AFTER MATCH or SUPPRESS."""
+    """What the returned matches of each key exclude, with AFTER MATCH or SUPPRESS."""
 
     def __init__(self, template: MatchTemplate) -> None:
         self._keys: dict[int, Skipped] = {}
@@ -48,7 +48,7 @@ class Selection:
         return np.array(list(self._keys), np.int32)
 
     def put(self, keys: Keys, codes: Sequence[int], times: Ints) -> None:
-        """Set the fields of keys that a search reads."""
+        """Write the exclusions of keys into the fields that a search reads."""
         keys.next_row[:], keys.quiet[:] = keys.first_row, NEVER
         for number, code in enumerate(codes):
             known = self._keys.get(code)
@@ -61,7 +61,7 @@ class Selection:
             keys.next_row[number], keys.quiet[number] = row, known.quiet
 
     def take(self, keys: Keys, codes: Sequence[int], times: Ints) -> None:
-        """Take over the fields of keys that a search has set."""
+        """Read the exclusions of keys from the fields that a search has changed."""
         changed = (keys.next_row > keys.first_row) | (keys.quiet > NEVER)
         for number in np.flatnonzero(changed).tolist():
             first, row = int(keys.first_row[number]), int(keys.next_row[number])
@@ -72,24 +72,24 @@ class Selection:
             self._keys[codes[number]] = Skipped(time, count, int(keys.quiet[number]))
 
     def forget(self, passed: int) -> None:
-        """Forget keys that do not matter if no event before a time follows."""
+        """Forget keys whose exclusions end before the time `passed`."""
         if self._keys:
             self._keys = {
                 code: known for code, known in self._keys.items() if self._until(known) >= passed
             }
 
     def keep(self, key: int) -> None:
-        """Forget all keys but one."""
+        """Forget all other keys."""
         self._keys = {code: known for code, known in self._keys.items() if code == key}
 
     def idle_time(self) -> int | None:
-        """Return the time by which all keys are forgotten, None without keys."""
+        """Return the time by which all exclusions have ended, None without any."""
         return max((self._until(known) + 1 for known in self._keys.values()), default=None)
 
     def _until(self, known: Skipped) -> int:
-        """Return the last time at which the returned matches of a key matter.
+        """Return the last time at which the exclusions of a key matter.
 
-        A match that ends or begins by some time may be considered until its window has passed.
+        A query that waits considers a match until its window has passed.
         """
         last = max(known.quiet, known.time)
         if not self._waits:
@@ -110,10 +110,10 @@ class Selection:
 def unsuppressed(
     pieces: Sequence[MatchBatch], template: MatchTemplate, operands: Operands, keys: Keys
 ) -> Iterator[MatchBatch]:
-    """Yield the matches of a call that SUPPRESS leaves, and set `quiet` of keys.
+    """Yield the matches of a call that SUPPRESS does not exclude, and set `quiet` of keys.
 
-    Matches are considered in the order in which they become final: by their last event, then the
-    one that began last; those that await the end of their window by their first event.
+    Matches are taken in the order in which they become final: by their last event, later first
+    events first; by their first event if they are returned when their window ends.
     """
     suppress = template.query.suppress
     if suppress is None or not pieces:
@@ -132,17 +132,17 @@ def unsuppressed(
     keys.quiet = quiet
     begin = 0
     for piece in pieces:
-        kept = np.flatnonzero(is_returned[begin : begin + len(piece)])
+        returned = np.flatnonzero(is_returned[begin : begin + len(piece)])
         begin += len(piece)
-        if len(kept):
-            yield piece.take(kept)
+        if len(returned):
+            yield piece.take(returned)
 
 
 class MatchNumbers:
-    """Numbers the matches of a query, from 1 for each key, as they become complete.
+    """Numbers the matches of a query, from 1 for each key, in the order in which they become final.
 
-    That is by their last event, or by the end of their window if they await it; the order is the
-    same wherever batches are cut.
+    That is the order of their last events, or of the ends of their windows if they are returned
+    then. It does not depend on how the stream is divided into batches.
     """
 
     def __init__(self, template: MatchTemplate) -> None:
@@ -155,7 +155,7 @@ class MatchNumbers:
         return np.array(list(self._returned), np.int32)
 
     def keep(self, key: int) -> None:
-        """Forget all keys but one."""
+        """Forget all other keys."""
         self._returned = {k: count for k, count in self._returned.items() if k == key}
 
     def save(self) -> list[tuple[int, int]]:
@@ -171,8 +171,8 @@ class MatchNumbers:
     ) -> list[Ints]:
         """Return the numbers of the matches of each piece.
 
-        codes: those of the keys of `rows`. time_row: the row of integers with the times at which
-        events were at the latest.
+        codes: of the keys of `rows`. time_row: the row of integers with the latest possible times
+        of events.
         """
         if not pieces:
             return []
@@ -197,8 +197,8 @@ class MatchNumbers:
         return np.split(numbers, np.cumsum([len(piece) for piece in pieces])[:-1])
 
 
-def _newest(found: MatchBatch, template: MatchTemplate) -> Ints:
+def _newest(matches: MatchBatch, template: MatchTemplate) -> Ints:
     """Return the event of each match that arrived last."""
     if template.uncertain is None:
-        return found.last
-    return np.maximum.reduceat(found.paths[:, 0].astype(np.int64), found.starts[:-1])
+        return matches.last
+    return np.maximum.reduceat(matches.paths[:, 0].astype(np.int64), matches.starts[:-1])

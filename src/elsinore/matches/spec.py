@@ -1,4 +1,4 @@
-"""The spec of a unit of match queries, and its planning."""
+"""Units of match queries: their templates and statistics, and how they are planned."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MatchUnit:
 
     @property
     def fingerprint(self) -> str:
-        """A digest that two units share only if their states mean the same."""
+        """A digest that is equal for two units only if one can load the states of the other."""
         if "fingerprint" not in self.cache:  # each state that is saved or loaded has it
             self.cache["fingerprint"] = fingerprint(self.templates)
         return str(self.cache["fingerprint"])
@@ -47,16 +47,16 @@ class MatchUnit:
 
 @dataclass(slots=True)
 class MatchStatistics(OperatorStatistics):
-    """What a match operator has done.
+    """The counters of a match operator.
 
-    `open_windows` [query] are the windows relative to a match that the end of an open stream left
-    open, one for each event with which a match may begin.
+    `open_windows` [query]: windows relative to a match that are open at the end of a stream without
+    an end, one for each event with which a match may begin.
     """
 
     open_windows: tuple[int, ...] = ()
 
     def added(self, other: Self) -> Self:
-        """Return what two operators of one unit did together."""
+        """Return the sums of the counters of two operators of one unit."""
         total = OperatorStatistics.added(self, other)
         pairs = zip_longest(self.open_windows, other.open_windows, fillvalue=0)
         total.open_windows = tuple(map(sum, pairs))

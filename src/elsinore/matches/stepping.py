@@ -1,11 +1,12 @@
 """Stepping aggregates that users define: compiled by Numba if it is installed, else in Python.
 
 The search calls one function by its address with the doubles of a register: the value, the state
-and the arguments from the event, one behind the other. It puts the new value and state in their
-place and returns `STEPPED`; or `HAS_FAILED` if the user's code failed, and then `failure` says how.
+and the arguments from the event, in this order. The function replaces value and state and returns
+`STEPPED`; or `HAS_FAILED` if the user's code raised an exception, which `failure` describes.
 
 Compiled code differs from Python for infinities and NaN (a logarithm of 0 is an error in Python,
-and minus infinity compiled): there it returns `ASK_PYTHON`, and the function of Python is called.
+and minus infinity compiled): then it returns `ASK_PYTHON`, and the search calls the function in
+Python.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from elsinore.matches.operands import Layout
 from elsinore.operators.conditions.orders import Order
 
 STEPPED, HAS_FAILED, ASK_PYTHON = range(3)
-FOREIGN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # the form of such a function
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # the compiler's messages have them where colorama is there
+FOREIGN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # the type of such a function
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # in the compiler's messages if colorama is installed
 ROW = -1  # as an argument: the row of the event instead of a value
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
@@ -36,9 +37,9 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 class Stepper:
     """Steps one aggregate over `arguments` values of each event.
 
-    Where states are objects, a double is their handle: the address of the register that was
-    stepped. A search goes depth first and has a row of registers for each step of the path, so that
-    a state is replaced when its row is used again, and no other path needs it then.
+    A state that is an object has a handle in its register: the address of the register that was
+    stepped. A depth-first search has a row of registers for each event of the path: a state is
+    replaced when its row is used again, and no other path needs it then.
     """
 
     def __init__(
@@ -90,24 +91,24 @@ class Stepper:
         return self.aggregate.initial if self.aggregate.initial is not None else (0.0,)
 
     def _step(self, pointer: int) -> int:
-        """Step in Python and store an exception: none may pass through compiled code."""
+        """Step in Python; keep an exception as text, as none may pass through compiled code."""
         width = self.aggregate.width
         count = 1 + width + self._arguments
         doubles: Doubles = np.ctypeslib.as_array(
             ctypes.cast(pointer, ctypes.POINTER(ctypes.c_double)), (count,)
         )
-        given: list[Any] = [float(value) for value in doubles[1 + width :]]
+        arguments: list[Any] = [float(value) for value in doubles[1 + width :]]
         for place, values in enumerate(self._texts):
             if values is not None:
-                given[place] = values[int(given[place])]
+                arguments[place] = values[int(arguments[place])]
         called = "step"
         try:
             before = self._state(doubles, width)
             if self.is_choice:
-                state = self.aggregate.methods.step(before, tuple(given))
+                state = self.aggregate.methods.step(before, tuple(arguments))
                 _, value = self.aggregate.methods.chosen(state)
             else:
-                state = self.aggregate.methods.step(before, *given)
+                state = self.aggregate.methods.step(before, *arguments)
                 called = "value"
                 value = self.aggregate.methods.value(state)
             if not isinstance(value, int | float | None | np.number | np.bool_):
@@ -118,7 +119,7 @@ class Stepper:
             self._keep(doubles, width, pointer, state)
             doubles[0] = result
         except Exception as error:
-            self.failure = f"{called}({', '.join(map(repr, given))}) raised "
+            self.failure = f"{called}({', '.join(map(repr, arguments))}) raised "
             self.failure += f"{type(error).__name__}: {error}"
             return HAS_FAILED
         return STEPPED
@@ -146,7 +147,7 @@ class Stepper:
 
 @lru_cache(maxsize=64)
 def stepper(aggregate: UserAggregate, arguments: int) -> Stepper:
-    """Return the stepper of an aggregate; compiling takes a second, so each is made once."""
+    """Return the stepper of an aggregate, which is compiled once: that takes a second."""
     return Stepper(aggregate, arguments)
 
 
@@ -155,8 +156,8 @@ def stepper_over(
 ) -> tuple[Stepper, list[int]]:
     """Return the stepper of an aggregate over attributes, and the rows of doubles that it reads.
 
-    Texts, and values that are only compared, are read as numbers of values (`Layout.distinct`).
-    `ROW` stands for the event's row.
+    Texts, and values that are only compared, are read as numbers (`Layout.distinct`); `ROW` stands
+    for the event's row.
     """
     rows: list[int] = []
     texts: list[Mapping[int, Any] | None] = []
@@ -182,7 +183,7 @@ def _address(function: Any) -> int:
 
 
 def _compiled(aggregate: UserAggregate, arguments: int) -> tuple[Any, str | None]:
-    """Return the function as machine code; None and why if the user's code does not compile."""
+    """Return the compiled function and None, or None and why the user's code does not compile."""
     try:
         from numba import carray, cfunc, njit, types  # noqa: PLC0415 - an extra
         from numba.core.errors import NumbaError  # noqa: PLC0415
@@ -200,14 +201,14 @@ def _compiled(aggregate: UserAggregate, arguments: int) -> tuple[Any, str | None
         words[method] = "None, " if hasattr(function, "__func__") else ""
     state = ", ".join(f"a[{1 + n}]" for n in range(width))
     state = state if aggregate.is_single else f"({state},)"
-    given = ", ".join(f"a[{1 + width + n}]" for n in range(arguments))
+    values = ", ".join(f"a[{1 + width + n}]" for n in range(arguments))
     parts = ["new"] if aggregate.is_single else [f"new[{n}]" for n in range(width)]
     finite = " and ".join(f"np.isfinite(n{n})" for n in range(width))
     lines = [
         "def call(pointer):",
         f"    a = carray(pointer, ({1 + width + arguments},))",
         "    try:",
-        f"        new = step({words['step']}{state}, {given})",
+        f"        new = step({words['step']}{state}, {values})",
         f"        value_of = value({words['value']}new)",
         "        result = np.nan if value_of is None else value_of * 1.0",
         *(f"        n{n} = {part} * 1.0" for n, part in enumerate(parts)),

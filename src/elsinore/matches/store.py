@@ -34,7 +34,7 @@ from elsinore.matches.template import column_of
 from elsinore.plan.modes import LAW
 from elsinore.structs import empty
 
-FEW = 4096  # rows that may be left in the store although no key has them
+FEW = 4096  # rows that may be stored although no key has them any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Store:
         self.rows = 0
 
     def _use(self, slots_: Any, doubles: Doubles, integers: Ints) -> None:
-        """Let the arena have these arrays."""
+        """Set the arrays of the arena."""
         arena = self._arena
         self._slots, self._doubles, self._integers = slots_, doubles, integers
         arena.slots, arena.doubles, arena.integers = slots_, doubles, integers
@@ -85,8 +85,8 @@ class Store:
     def append(self, table: pa.Table, classes: Ints) -> tuple[Shorts, Ints]:
         """Append the events of a batch; return the slots of their keys, and the rows these had.
 
-        classes: those of the events, as numbers. Raises InputError if a key's events are not in the
-        order of their times.
+        classes: the numbers of the events' classes. Raises InputError if a key's events are not in
+        the order of their times.
         """
         arena, count = self._arena, table.num_rows
         codes = self._slots_of(to_numpy(table.column("key")))
@@ -234,16 +234,16 @@ class Store:
         codes[:] = np.where(old[places] == codes, new[places], codes)
 
     def _compact(self) -> None:
-        """Reduce the room between the rows of keys, and remove rows that no key has."""
-        kept = self.all_slots()
-        rows = self.take(kept)
+        """Move the rows of keys closer together, and remove rows that no key has any more."""
+        slots = self.all_slots()
+        rows = self.take(slots)
         lengths = rows.keys.end_row - rows.keys.first_row
         rooms = lengths + lengths // 2
         limits = np.cumsum(rooms)
-        used = int(kept[-1]) + 1 if len(kept) else 0
+        used = int(slots[-1]) + 1 if len(slots) else 0
         moved = empty(SLOT, len(self._slots) if self._one_slot else used)
-        moved["begin"][kept] = moved["first"][kept] = limits - rooms
-        moved["end"][kept], moved["limit"][kept] = limits - rooms + lengths, limits
+        moved["begin"][slots] = moved["first"][slots] = limits - rooms
+        moved["end"][slots], moved["limit"][slots] = limits - rooms + lengths, limits
         targets = np.arange(self.rows) + np.repeat(limits - rooms - rows.keys.first_row, lengths)
         top = int(rooms.sum())
         doubles = np.empty((len(self._doubles), top))

@@ -1,7 +1,7 @@
 """Templates: a match query as an automaton whose runs are its matches (SASE++, Section 2.2).
 
-A state says which variable the latest event is bound to; an edge, what the next event must be and
-which conditions it must satisfy against what was selected before.
+A state determines the variable of the latest event; an edge, the type of the next event and the
+conditions that it must satisfy against events selected before.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class State:
 class Edge:
     """An event that fits `target` may follow one in `source`, or begin a match (START).
 
-    Some of `ways` must be free of negative matches, and none of `unless`; `relations` are those of
+    One of `ways` must be free of negative matches, and none of `unless`; `relations` are those of
     NOTs in `ways`. `checks` (numbers of conditions) are evaluated when the event is selected,
     `late` for this event when the match is complete.
     """
@@ -64,9 +64,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A match may end in `state` where no negative match of some way begins after it.
+    """A match may end in `state` if one of `ways` has no negative match after it.
 
-    Once all `deadlines` have passed none can; if there are none, once the window has.
+    That is known once all `deadlines` have passed; without deadlines, at the end of the window.
     """
 
     state: int
@@ -82,7 +82,7 @@ class MatchTemplate:
     `final` are the conditions of the whole match. `duplicates`: two runs may bind the same events
     to the same variables; they are one match. `computed` are attributes that are computed of each
     event. `uncertain` describes times that are intervals; `sets` are the variables whose events
-    are a set then: their order does not matter (`elsinore.matches.dependence`).
+    are a set then, as their order does not matter (`elsinore.matches.dependence`).
     """
 
     query: Query
@@ -99,7 +99,7 @@ class MatchTemplate:
     uncertain: Uncertainty | None = None
     sets: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    is_negative: bool = False  # whether it is of a pattern under NOT
+    is_negative: bool = False  # whether the pattern is under NOT
 
     @property
     def window(self) -> WindowSpan:
@@ -121,7 +121,7 @@ class MatchTemplate:
 
     @property
     def relates_negatives(self) -> bool:
-        """Whether what a NOT forbids depends on the events of the match."""
+        """Whether the events that a NOT forbids depend on the events of the match."""
         parts: tuple[Edge | End, ...] = (*self.edges, *self.ends)
         return any(part.relations for part in parts)
 
@@ -129,7 +129,7 @@ class MatchTemplate:
     def listed(self) -> dict[int, tuple[int, ...]]:
         """The patterns under NOT whose matches are listed, and the registers of their events.
 
-        They are those of several events that conditions relate to the match.
+        These patterns have several events, which conditions relate to the match.
         """
         parts: tuple[Edge | End, ...] = (*self.edges, *self.ends)
         return {
@@ -146,36 +146,36 @@ class MatchTemplate:
 
     @property
     def depends_on_later(self) -> bool:
-        """Whether events after its last one, up to the end of the window, may break a match."""
+        """Whether events after a match, up to the end of the window, may exclude it."""
         return self.ends_with_not or any(n.depends_on_later for n in self.negatives)
 
     @property
     def depends_on_earlier(self) -> bool:
-        """Whether events before its first one, from the start of the window, may break a match."""
+        """Whether events before a match, from the start of the window, may exclude it."""
         return self.begins_with_not or any(n.depends_on_earlier for n in self.negatives)
 
     @property
     def depends_on_window(self) -> bool:
-        """Whether what matches a pattern under NOT depends on the window of the whole match.
+        """Whether the matches of a pattern under NOT depend on the window of the whole match.
 
-        It does if that pattern begins or ends with NOT itself.
+        They do if that pattern begins or ends with NOT itself.
         """
         return any(n.depends_on_earlier or n.depends_on_later for n in self.negatives)
 
     @property
     def gathers(self) -> bool:
-        """Whether rows in collapsed form are collected from single matches."""
+        """Whether rows in collapsed form are made of single matches."""
         is_any = self.query.strategy is Strategy.ANY
         return self.query.collapsed and (self.uncertain is not None or not is_any)
 
     @property
     def is_local(self) -> bool:
-        """Whether each match is one event and is returned with it."""
+        """Whether each match is one event and is returned at once."""
         return pt.is_single(self.query.pattern) and not self.waits
 
     @property
     def waits(self) -> bool:
-        """Whether a match is returned only when its window has passed."""
+        """Whether a match is returned only when its window has ended."""
         searches_by_window = self.depends_on_window and self.query.window is not None
         is_open = self.depends_on_later or searches_by_window
         is_longest = self.query.after_match is not None
@@ -183,7 +183,7 @@ class MatchTemplate:
 
     @property
     def decides_early(self) -> bool:
-        """Whether a match that waits may be returned before its window has passed."""
+        """Whether a match that waits may be returned before its window has ended."""
         query = self.query
         selects = query.collapsed or query.after_match is not None or query.suppress is not None
         is_plain = not (
@@ -193,7 +193,7 @@ class MatchTemplate:
 
     @property
     def deadline_ticks(self) -> tuple[int, ...]:
-        """How long after an event a match that has it may become final, if it does so early."""
+        """How long after an event a match with it may become final before its window ends."""
         ticks = {deadline.ticks for end in self.ends for deadline in end.deadlines}
         return tuple(sorted({0, *ticks})) if self.decides_early else ()
 
@@ -204,7 +204,7 @@ class MatchTemplate:
 
     @property
     def is_unsure(self) -> bool:
-        """Whether events that a NOT forbids make a match less probable, also later ones."""
+        """Whether events that a NOT forbids, also later ones, make a match less probable."""
         return self.uncertain is not None and bool(self.negatives)
 
     @property
@@ -225,7 +225,7 @@ class MatchTemplate:
 
     @property
     def has_fine_lengths(self) -> bool:
-        """Whether conditions have constant lengths of time with parts of a microsecond."""
+        """Whether conditions have constant lengths of time with fractions of a microsecond."""
         conditions = (node for c in self.conditions for node in walk(c.expression))
         return any(
             isinstance(node, Duration) and node.nanoseconds % 1_000 for node in conditions
@@ -255,7 +255,7 @@ def column_of(attribute: str) -> str:
 
 
 def needed_from(template: MatchTemplate, reached: Ints, longest: int) -> Ints:
-    """Return the time from which on the events of keys may be in a later match of a template.
+    """Return for each key the time from which its events may be in a later match of a template.
 
     reached: the times that keys have reached. longest: the longest interval of possible times.
     """
@@ -264,7 +264,7 @@ def needed_from(template: MatchTemplate, reached: Ints, longest: int) -> Ints:
         return reached - longest if template.is_local else np.full(len(reached), NEVER)
     if slide == 0:
         return np.asarray(reached - _reach_back(template, within, longest))
-    # from the first window that is not over
+    # from the first window that has not ended
     number = first_window(reached, within, slide, origin)
     return np.asarray(origin + number * slide - longest)
 
@@ -283,14 +283,14 @@ def release_time(template: MatchTemplate, last: int, longest: int) -> int | None
 
 
 def _reach_back(template: MatchTemplate, within: int, longest: int) -> int:
-    """Return how long before the time that is reached an event may begin and still be needed.
+    """Return how long before the time that is reached the first possible time of an event may be.
 
     within: the length of windows that are relative to the match. longest: the longest interval of
-    possible times. A match that waits does so until its window has passed from the last possible
-    time of its first event, and its other events may begin before that one does.
+    possible times. A match waits until its window has passed from the last possible time of its
+    first event, and its other events may have earlier first possible times than that event.
     """
     if template.waits and template.depends_on_earlier:
-        return 2 * (within + longest)  # NOT looks back from a match that waits
+        return 2 * (within + longest)  # NOT reads events before a match that waits
     return within + (2 if template.waits else 1) * longest
 
 
@@ -299,7 +299,7 @@ def waiting_times(
 ) -> tuple[int, int]:
     """Return the first and last time of events whose windows end from `passed` to `reached`.
 
-    Or, without windows, of those whose deadlines do.
+    Without windows: of events whose deadlines do.
     """
     within, _, _ = template.window
     if within == NO_WINDOW:
@@ -313,11 +313,10 @@ def waiting_times(
 
 
 def next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
-    """Return when the first window ends that is open, or the first deadline passes.
+    """Return when the first open window ends or the first deadline passes.
 
-    None if no match waits for either.
-
-    `times` [event] are the first ones possible, `latest` the last ones.
+    None if no match waits for either. `times` [event] are the first possible times, `latest` the
+    last ones.
     """
     if len(times) == 0:
         return None
@@ -329,7 +328,7 @@ def next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: in
 
 
 def _first_end(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
-    """Return when the first window ends that is open; None without windows."""
+    """Return when the first open window ends; None without windows."""
     within, slide, origin = template.window
     if within == NO_WINDOW:
         return None

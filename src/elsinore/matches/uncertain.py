@@ -1,4 +1,4 @@
-"""The search of a match query over events with uncertain times."""
+"""The search for the matches of a query among events with uncertain times."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from elsinore.structs import empty
 
 MOST_POINTS = 100_000  # possible times of one event
 MOST_IN_ALL = 20_000_000  # possible times of the events of a batch together: 320 MB
-MOST_SUMMED = 10_000_000_000  # possible times summed up in a call, about 20 seconds: then an error
+MOST_SUMMED = 10_000_000_000  # possible times that a call may sum up, in about 20 seconds
 ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 
 
 class UncertainSearch(QuerySearch):
-    """The search of one query over events with uncertain times.
+    """The search for the matches of one query among events with uncertain times.
 
-    If the query waits, matches are returned when their window has passed: until then an event may
-    come that belongs to their row in collapsed form, or that a NOT forbids.
+    If the query waits, matches are returned when their window has ended: until then an event may
+    arrive that belongs to their row in collapsed form, or that a NOT forbids.
     """
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
@@ -62,12 +62,12 @@ class UncertainSearch(QuerySearch):
         return search
 
     def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
-        """Yield the matches that are probable enough and due, in batches.
+        """Yield the matches that are due and reach the threshold, in batches.
 
-        They have a new event; or their window has passed by now, if they wait for its end. Raises
-        InputError if that takes too long, or there are too many.
+        Matches are due if they have a new event; if they wait, when their window has ended. Raises
+        InputError if that takes too many steps, or there are too many matches.
         """
-        if self.template.waits:  # some of them may yet turn out to be improbable
+        if self.template.waits:  # later events may make some of them improbable
             limit = ANY_NUMBER
         is_limited = limit < ANY_NUMBER or self.template.query.limit is not None
         worlds = self._worlds(operands, keys)
@@ -86,14 +86,14 @@ class UncertainSearch(QuerySearch):
     def _by_cases(
         self, batch: MatchBatch, confidence_of: Callable[[MatchBatch, int], float]
     ) -> MatchBatch:
-        """Return the probable ones of some matches, whose confidences may be unknown."""
+        """Return the matches that reach the threshold; compute confidences that are unknown."""
         chances = batch.numbers[:, self.pattern.confidence]
         for number in np.flatnonzero(chances == BY_CASES).tolist():
             chances[number] = confidence_of(batch, number)
         return batch.take(np.flatnonzero((chances > 0.0) & (chances >= self.threshold)))
 
     def _worlds(self, operands: Operands, keys: Keys) -> Worlds:
-        """Return what the search computes confidences with."""
+        """Return the state with which the search computes confidences."""
         worlds = Worlds(self.possible(operands), self._sets, bool(self.template.sets))
         low, high = operands.wholes[TIME], operands.wholes[self.high]
         worlds.longest = int((high - low).max(initial=0))
@@ -115,12 +115,12 @@ class UncertainSearch(QuerySearch):
         sizes = np.array([len(weights) for weights in of_type])
         names = [name for name, _ in uncertainty.by_type]
         kind_of_class = [names.index(t) + 1 if t in names else 0 for t, _ in self._meanings]
-        kinds = np.array([*kind_of_class, 0])[classes]  # the last one of no class
+        kinds = np.array([*kind_of_class, 0])[classes]  # the last one: without a class
         flat: Doubles = np.array([weight for weights in of_type for weight in weights], float)
         return Laws((np.cumsum(sizes) - sizes)[kinds], sizes[kinds], flat)
 
     def too_many(self, count: int) -> InputError:  # noqa: ARG002 - one limit, whatever the number
-        """Return the error that more matches begin with an event than may be returned."""
+        """Return the error that too many matches begin with one event."""
         return InputError(
             f"query {self.template.query.name}: more than {GUARD:,} matches begin with one "
             "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "
@@ -140,7 +140,7 @@ class UncertainSearch(QuerySearch):
 def possible_times(
     low: Ints, high: Ints, step: int, laws: Laws
 ) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Return where each event's times begin, these times, and how probable each is.
+    """Return where the times of each event begin, these times, and their probabilities.
 
     If `laws` have no distribution for an event, its times are `step` apart and equally probable.
     Raises InputError if there are too many.

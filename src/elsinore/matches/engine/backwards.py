@@ -4,11 +4,11 @@
 For SKIP TILL NEXT MATCH and CONTIGUOUS, if no two events of a key are simultaneous, an event that
 may follow a match fits one state only, and nothing follows where a match ends. Then an event in a
 state has one continuation, whatever came before: its last event, and what the registers will hold.
-The events of a key are read from the last one backwards, and each state's continuation is kept in a
-*slot*. An event that continues from state s in state t makes the slot of s from that of t and
-itself; an event that begins a match writes down the slot of its state. Nothing is read twice,
-however long matches and windows are, and states of several queries that continue equally share a
-slot. `elsinore.matches.merged` writes the tables.
+The events of a key are read backwards, and each state's continuation is stored in a *slot*. An
+event that continues from state s in state t makes the slot of s of that of t and itself; an event
+that begins a match writes the slot of its state. Each event is read once, however long matches and
+windows are, and states of several queries with equal continuations share a slot.
+`elsinore.matches.merged` writes the tables.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Merged:
     than `below` it becomes the row, then `added` is added. Extensions have a range of `conditions`,
     which compare a row with the one before it. A slot's `last` and `next` are the rows of
     the last and the next event, -1: none; its registers are `numbers` from its place on,
-    `first_numbers` behind a key's last event. `lane_ends` [lane] is the place in `found` before
+    `first_numbers` behind a key's last event. `lane_ends` [lane] is the place in `output` before
     which the lane's next match is written.
     """
 
@@ -69,12 +69,12 @@ def go_back(
     first: cython.longlong,
     end: cython.longlong,
     is_quiet: cython.bint,
-    found: cython.int[::1],
+    output: cython.int[::1],
 ) -> None:
-    """Read the rows from `end` back to `first`, and write down the matches that begin there.
+    """Read the rows from `end` back to `first`, and write the matches that begin there.
 
     They are those of `Merged.keys` from `begin_key` to `end_key`. is_quiet: no matches are
-    written down. A match in `found` is its first row, its last row and its registers.
+    written. A match in `output` is its first row, its last row and its registers.
     """
     with cython.nogil:
         for key in range(end_key - 1, begin_key - 1, -1):
@@ -90,7 +90,7 @@ def go_back(
             for row in range(min(end_row, end) - 1, max(first_row, first) - 1, -1):
                 moves: cython.longlong = 1 + values.integers[CLASS, row]
                 for number in range(merged.classes[moves].begins, merged.classes[moves].begins_end):
-                    begin(merged, values, number, row, fresh, found)
+                    begin(merged, values, number, row, fresh, output)
                 for number in range(
                     merged.classes[moves].extends, merged.classes[moves].extends_end
                 ):
@@ -117,9 +117,9 @@ def changed(merged: Merged, change: Index, number: Index, row: Index) -> cython.
 
 @cython.nogil
 def begin(
-    merged: Merged, values: Values, number: Index, row: Index, fresh: Index, found: cython.int[::1]
+    merged: Merged, values: Values, number: Index, row: Index, fresh: Index, output: cython.int[::1]
 ) -> cython.void:
-    """Write down the match that begins with a row, if one does that ends at `fresh` or later."""
+    """Write the match that begins with a row, if one does that ends at `fresh` or later."""
     slot: Index = merged.begins[number].slot
     last: cython.longlong = merged.slots[slot].last
     if last < fresh:
@@ -135,11 +135,11 @@ def begin(
     merged.lane_ends[lane] -= FIRST_NUMBER + count
     place: Index = merged.lane_ends[lane]
     numbers: Index = merged.slots[slot].numbers
-    found[place] = cython.cast(cython.int, row)
-    found[place + 1] = cython.cast(cython.int, last)
+    output[place] = cython.cast(cython.int, row)
+    output[place + 1] = cython.cast(cython.int, last)
     for at in range(count):
         value: cython.longlong = changed(merged, first + at, merged.numbers[numbers + at], row)
-        found[place + FIRST_NUMBER + at] = cython.cast(cython.int, value)
+        output[place + FIRST_NUMBER + at] = cython.cast(cython.int, value)
 
 
 @cython.nogil

@@ -1,4 +1,4 @@
-"""The codes of the tables and of the search; `codes.pxd` has them for compiled code."""
+"""Constants of the tables and of the search, also for compiled code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 Index = int  # a place among rows, nodes, edges and so on
 
-TIME, CLASS, MOMENT = range(3)  # the first rows of the integers of events
+TIME, CLASS, MOMENT = range(3)  # rows of the integers of events
 BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Search.match_rows`
 BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)  # columns of rows in collapsed form (`due`)
 LISTED_FIRST, LISTED_LAST, LISTED_COUNT, LISTED_EVENTS = range(4)  # rows of `Values.listed`
@@ -22,7 +22,7 @@ class Strategy(IntEnum):
 
 
 class Selection(IntEnum):
-    """Which matches are returned: what AFTER MATCH asks for."""
+    """Which matches are returned, by AFTER MATCH."""
 
     ALL = 0
     NEXT_EVENT = 1
@@ -30,7 +30,7 @@ class Selection(IntEnum):
 
 
 class Formula(IntEnum):
-    """How an aggregate of one match takes a value in: by a call, or in the engine itself."""
+    """How an aggregate of one match is stepped: by a call, or by a formula of the engine."""
 
     CALL = 0
     VAR_POP = 1
@@ -44,9 +44,9 @@ class Status(IntEnum):
 
     DONE = 0
     FULL = 1  # there is no room for another match
-    TOO_MANY = 2  # more matches than may be returned
-    LIMITED = 3  # all matches that were requested are found
-    TOO_LONG = 4  # it has tried more than it may
-    DEEP = 5  # there is no room for a longer match
-    PAUSED = 6  # Python may look for Ctrl-C
+    TOO_MANY = 2  # a window has too many matches
+    LIMITED = 3  # all requested matches are written
+    TOO_LONG = 4  # it has tried too many partial matches
+    DEEP = 5  # there is no room for a match of so many events
+    PAUSED = 6  # Python may check for Ctrl-C
     FAILED = 7  # an aggregate of the user's failed

@@ -39,7 +39,7 @@ class MatchCompiler(Compiler):
         self._places = register_places(registers)
 
     def add(self, condition: Condition) -> None:
-        """Compile one condition and put it behind those there are."""
+        """Compile one condition and append it."""
         for code, registers in (
             (Code.BOUND, condition.bound),
             (Code.UNBOUND, condition.unbound),
@@ -50,7 +50,7 @@ class MatchCompiler(Compiler):
         self.finish(condition.expression)
 
     def kind_of_leaf(self, leaf: Attribute | ex.Column) -> AttributeKind | None:
-        """Return the kind of an attribute, or of what a register holds."""
+        """Return the kind of an attribute, or of a register's value."""
         if isinstance(leaf, ex.Column):
             return None
         if leaf.name is not None:
@@ -63,7 +63,7 @@ class MatchCompiler(Compiler):
         return AttributeKind.STRING if self._chooses_text(register) else AttributeKind.NUMBER
 
     def put_leaf(self, leaf: Attribute) -> None:
-        """Emit what pushes an attribute, or the number of a register, as a double."""
+        """Emit the code that pushes an attribute, or the number of a register, as a double."""
         slot = slot_of(leaf)
         if slot.attribute is None:
             self.emit(Code.NUMBER, slot.moment, self._places[slot.register])
@@ -71,7 +71,7 @@ class MatchCompiler(Compiler):
         self.emit(Code.DOUBLE, slot.moment, self._place(slot), self.layout.double(slot.attribute))
 
     def put_whole_leaf(self, leaf: Attribute, order: Order | None) -> None:
-        """Emit what pushes an attribute, or the number of a register, as an integer."""
+        """Emit the code that pushes an attribute, or the number of a register, as an integer."""
         slot = slot_of(leaf)
         if leaf.name is None:
             self._put_whole_register(slot)
@@ -81,7 +81,7 @@ class MatchCompiler(Compiler):
             self.emit(Code.UNSIGNED)
 
     def put_list_and_value(self, listed: Attribute, value: Attribute) -> None:
-        """Emit what pushes the number of a list, and the code of the value to look up."""
+        """Emit the code that pushes the number of a list, and the code of a value to look up."""
         row = self.layout.members(listed.name or "", value.name or "")
         for place, leaf in enumerate((listed, value)):
             slot = slot_of(leaf)
@@ -100,7 +100,7 @@ class MatchCompiler(Compiler):
         self.emit(Code.WHOLE_SUM, slot.moment, place, upper)
 
     def _chooses_text(self, register: Register) -> bool:
-        """Return whether a register has the row of an event, whose text is its value."""
+        """Return whether a register contains the row of an event whose text is its value."""
         if register.aggregate is None or not register.aggregate.chooses:
             return False
         return self.layout.order(register.arguments[0]) is Order.TEXT
@@ -112,7 +112,7 @@ class MatchCompiler(Compiler):
 
 
 class Lists:
-    """Lists put one behind the other."""
+    """Lists joined to one, each of which is a range of it."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -125,14 +125,14 @@ class Lists:
 
 
 class Aggregates:
-    """The aggregates in Python: their rows of `tables.AGGREGATE`, and their steppers."""
+    """Aggregates that are classes: their rows of `tables.AGGREGATE`, and their steppers."""
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         self.rows: list[tuple[int, ...]] = []
         self.arguments = Lists()
         self.steppers: tuple[Stepper, ...] = ()
         self.numbers: dict[Register, int] = {}
-        # registers that take over states from one another have one stepper, which keeps the states
+        # registers that take states from one another share a stepper, which stores the states
         by_arguments: dict[tuple[UserAggregate, tuple[str, ...]], tuple[Stepper, list[int]]] = {}
         for register in template.registers:
             if register.aggregate is None:
@@ -156,7 +156,7 @@ class Aggregates:
 def initial_numbers(
     template: MatchTemplate, places: Sequence[int], aggregates: Aggregates
 ) -> list[tuple[float, int]]:
-    """Return what registers of numbers are before the first event, unless 0: sums are null."""
+    """Return the initial numbers of registers that are not 0: sums are null."""
     nothing = float("nan")
     initials = []
     for place, register in zip(places, template.registers, strict=True):
@@ -170,7 +170,7 @@ def initial_numbers(
 
 
 class Updates:
-    """What events do to registers, by the state that they are in."""
+    """The effects of events on registers, by state."""
 
     def __init__(self, template: MatchTemplate, layout: Layout, aggregates: Aggregates) -> None:
         self.values: list[Update] = []
@@ -213,9 +213,9 @@ class Updates:
         return int(kind), self._places[number], column, int(is_whole), source, width
 
     def _source(self, number: int, register: Register) -> tuple[int, int]:
-        """Return the place of the register that one takes over from, and how many values.
+        """Return the place of the register whose values another one takes, and how many.
 
-        One that aggregates the latest event alone begins anew: its source is its own place.
+        A register that aggregates the latest event alone is its own source: it begins anew.
         """
         if register.neighbour is None:
             source = self._places[number]

@@ -279,7 +279,7 @@ def stages_between(
         is_last: cython.bint = end > depth
         following: Index = 1 if is_last else put_points(worlds, begin, end, now)
         before: cython.double = 0.0
-        kept: Index = 0
+        times: Index = 0
         for place in range(following):
             time: cython.longlong = latest if is_last else worlds.times[now, place]
             if time > latest:
@@ -298,10 +298,10 @@ def stages_between(
                     chance += part * all_between(worlds, begin, end, after, time)
             worlds.work[now, place] = chance - before
             before = chance
-            kept += 1
+            times += 1
         if is_last:
             return before
         begin = end
-        count = kept
+        count = times
         now = 1 - now
         end = stage_end(worlds, begin, depth)

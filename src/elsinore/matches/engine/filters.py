@@ -24,9 +24,9 @@ OPEN = cython.declare(cython.longlong, 2**62)  # the moment of a state that has 
 
 @cython.nogil
 def filter_early(program: Program, search: Search) -> cython.void:
-    """Close the nodes that no match which begins with `window.begin` can have, for its search.
+    """Close the nodes that no match that begins with `search.begin` can have, for its search.
 
-    `Graph.closed` of a node is the number of the start for which it is closed.
+    `closed` [node] is the number of the start for which it is closed.
     """
     if not program.has_filters or search.frames.shape[0] <= WITH_ONE:
         return
@@ -44,7 +44,7 @@ def filter_early(program: Program, search: Search) -> cython.void:
 
 @cython.nogil
 def make_main_run(program: Program, search: Search) -> cython.void:
-    """Take all events that early filters leave, and close the nodes of the others."""
+    """Take all events that early filters do not exclude, and close the nodes of the others."""
     begin: Index = search.begin
     moment: cython.longlong = search.events[begin].moment
     state: Index
@@ -69,7 +69,7 @@ def make_main_run(program: Program, search: Search) -> cython.void:
 
 @cython.nogil
 def take_in(program: Program, search: Search, node: Index) -> cython.void:
-    """Take a node's event into the registers of the main run."""
+    """Add a node's event to the registers of the main run."""
     row: Index = search.events[search.nodes[node].event].row
     select(program, search, search.nodes[node].state, row, WITH_ONE)
     copy_registers(search, WITH_ONE, TAKEN)
@@ -140,7 +140,7 @@ def is_false(
 
 @cython.nogil
 def close_dead_ends(program: Program, search: Search) -> cython.void:
-    """Close the nodes from which no node that is left leads to an end."""
+    """Close the nodes from which no open node leads to an end."""
     state: Index
     begin: Index
     at: Index

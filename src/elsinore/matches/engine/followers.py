@@ -110,8 +110,8 @@ def is_barred(
 ) -> cython.bint:
     """Return whether neither row `current` nor any later one may follow `previous` by an edge.
 
-    NOT or a limit of the edge tells. `before` is a row of the registers; -1 while the graph is
-    built, and there are none.
+    NOT or a limit of the edge decides this. `before` is a row of the registers; -1 while the graph
+    is built, and there are none.
     """
     if not is_open(program, search, edge, current, previous):
         return True
@@ -130,8 +130,7 @@ def is_open(
 ) -> cython.bint:
     """Return whether NOT lets row `current` follow `previous`; if not, no later row may either.
 
-    NOTs that are related to the match are left out: what they forbid for one row they may allow
-    for another one.
+    NOTs with relations to the match are not checked: they may forbid one row and allow a later one.
     """
     guard: Index = program.edges[edge].guard
     if program.guards[guard].relations < program.guards[guard].relations_end:
@@ -155,7 +154,7 @@ def may_follow(
 ) -> cython.bint:
     """Return whether row `current` may follow `previous` by an edge that NOT leaves open.
 
-    This is of the two events alone, whatever match they are in.
+    The two events alone decide this, in any match.
     """
     if program.edges[edge].is_plain:
         return True

@@ -3,9 +3,9 @@
 
 A node is an event in a state. Its `count` is the number of ways to complete a match after it (the
 number of paths of a directed graph without cycles), its `soonest` the event at which the first of
-these matches ends. So no search enters a node from which no match ends in its window. Conditions
-that read more than two neighbours are taken to hold here (`Program.is_near`): then counts are
-bounds, and `soonest` is no later than the true one.
+these matches ends. So a search never enters a node from which no match ends in its window.
+Conditions that read more than two neighbours are taken as true here (`Program.is_near`): then
+counts are bounds, and `soonest` is no later than the true one.
 
 If the one condition of an edge compares neighbours, the values of the later event's attribute are
 numbered so that those that compare as they should with any value of the earlier event come first
@@ -37,9 +37,9 @@ LONG = cython.declare(cython.int, 64)  # events from which on trees are faster t
 
 @cython.nogil
 def gather(program: Program, search: Search) -> cython.void:
-    """Fill the graph's events, and the states of its nodes, for the key of a window.
+    """Fill the graph's events, and the states of its nodes, for a key.
 
-    There are none if no match can end with a new event.
+    Without a new event with which a match may end there are none.
     """
     search.event_count = 0
     search.node_count = 0
@@ -119,9 +119,9 @@ def build(program: Program, search: Search, begin: Index, last: Index) -> cython
 
 @cython.nogil
 def join(program: Program, search: Search, event: Index) -> cython.void:
-    """Let the nodes of an event follow those of earlier moments.
+    """Make the nodes of an event followers of those of earlier moments.
 
-    Under ANY only nodes from which a match ends matter; otherwise any node may have to be taken.
+    Under ANY only nodes that lead to the end of a match matter; otherwise any node may be the next.
     """
     for node in range(search.events[event].node_end - 1, search.events[event].node - 1, -1):
         state: Index = search.nodes[node].state
@@ -285,7 +285,7 @@ def put_in(program: Program, search: Search, node: Index) -> cython.void:
 
 @cython.nogil
 def clear_path(program: Program, search: Search, node: Index) -> cython.void:
-    """Make the trees empty where a node was put in."""
+    """Empty the trees where a node was added."""
     row: Index = search.events[search.nodes[node].event].row
     for order in range(program.orders.shape[0]):
         tree: Index = program.orders[order].tree
@@ -301,7 +301,7 @@ def clear_path(program: Program, search: Search, node: Index) -> cython.void:
 
 @cython.nogil
 def add_smaller(program: Program, search: Search, node: Index, order: Index) -> cython.void:
-    """Add to a node the counts of all nodes in a tree that may follow it."""
+    """Add the counts of all nodes in a tree that may follow a node to its count."""
     row: Index = search.events[search.nodes[node].event].row
     tree: Index = program.orders[order].tree
     place: Index = search.values.integers[program.orders[order].bound, row]

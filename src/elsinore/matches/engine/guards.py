@@ -1,11 +1,11 @@
 # cython: infer_types=True
-"""NOT: whether a gap of a match is free of what NOT forbids in it.
+"""NOT: whether a gap of a match is free of the matches that NOT forbids in it.
 
 A *guard* belongs to a gap: before a match, between two of its events, or after it. One of its
 *ways* must be free: no match of the patterns under NOT in it may lie in the gap. A pattern with a
-*relation* forbids only what fulfils the relation's conditions. These read the event of the NOT as
-the current one, or several events in registers, and the event after the gap as the previous one
-(`elsinore.matches.relations`).
+*relation* forbids only matches that fulfil the relation's conditions. These read the event of the
+NOT as the current one, or several events in registers, and the event after the gap as the previous
+one (`elsinore.matches.relations`).
 """
 
 from __future__ import annotations
@@ -137,9 +137,9 @@ def is_free(
 
 @cython.nogil
 def is_related(program: Program, search: Search, guard: Index, negative: Index) -> cython.bint:
-    """Return whether a match of a NOT in the gap is one that the guard's relations forbid.
+    """Return whether the guard's relations forbid a match of a NOT in the gap.
 
-    Without a relation each is.
+    Without a relation each is forbidden.
     """
     for relation in range(program.guards[guard].relations, program.guards[guard].relations_end):
         if program.relations[relation].negative != negative:
@@ -218,7 +218,7 @@ def is_past(program: Program, search: Search, relation: Index, row: Index) -> cy
 def is_match_forbidden(program: Program, search: Search, relation: Index) -> cython.bint:
     """Return whether a listed match in the gap fulfils a relation.
 
-    The events at each place of the list are put into the relation's registers, which nothing else
+    The events at each place of the list are written to the relation's registers, which nothing else
     reads.
     """
     place: Index = program.relations[relation].listed

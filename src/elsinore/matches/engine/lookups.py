@@ -38,7 +38,7 @@ Comparisons = Sequence[Comparison | None]  # [condition]
 
 
 class Lookups:
-    """The lookups of one program; made anew for each batch."""
+    """The lookups of one program, whose tables are made for each batch."""
 
     def __init__(self, program: tb.Program, comparisons: Comparisons) -> None:
         self._program = program
@@ -92,7 +92,7 @@ class Lookups:
         return [self._comparisons[number] for number in self._numbers(begin, end)]
 
     def _add_limits(self, part: Any, numbers: Iterable[int]) -> None:
-        """Note the limits among the conditions of an edge or a relation."""
+        """Add the limits among the conditions of an edge or a relation."""
         limits = [
             (number, comparison)
             for number in dict.fromkeys(numbers)
@@ -140,7 +140,7 @@ class Lookups:
         self._program.limits = np.array(limits, dtype=np.int32)
 
     def leave_out(self) -> None:
-        """Let the program scan: keys have few events."""
+        """Remove the lookups from the program: keys have few events."""
         self._program.orders = empty(tb.ORDER, 0)
         for part in (self._edges, self._relations):
             part["bucket"] = -1
@@ -229,7 +229,7 @@ def implied_limits(
 
 
 def _changing_states(program: tb.Program, register: int) -> set[int]:
-    """Return the states whose events a register holds from then on, whatever it held before."""
+    """Return the states whose events replace the event in a register."""
     updates = np.asarray(program.updates).view(np.recarray)
     states = np.asarray(program.states).view(np.recarray)
     return {

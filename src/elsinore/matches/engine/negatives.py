@@ -1,17 +1,16 @@
 # cython: infer_types=True
-"""Matches of patterns under NOT: the latest beginnings of those that ended, and lists of them.
+"""Matches of patterns under NOT: the latest beginning of those that end by a row, and lists.
 
-Of a NOT that nothing relates to the match, it suffices to know for each row the latest moment at
-which a match began that ended by the row (`latest_beginnings`).
+A NOT without relations to the match is decided by the latest moment at which a match of it begins
+that ends by a row (`latest_beginnings`).
 
-The matches of a NOT of several events with conditions that relate it to the match are listed once
-for each batch, in the order of their first events, and compared with the partial matches whose gaps
-they lie in: of `SEQ(A a, NOT SEQ(X+ x, Y y), B b) WHERE x.ref = a.id AND y.ref = b.id` those of
-`SEQ(X+ x, Y y)`. A match takes as many columns of the table as it has events for the variable that
-is repeated most. A column has the first and the last row of the match, the number of columns from
-here on that are of the match, and the row of the event for each register that the conditions read
-(-1: none). A register of each event (`RegisterKind.EACH`) has one after the other, then the last
-one again.
+The matches of a NOT of several events with relations to the match are listed once for each batch,
+in the order of their first events, and compared with the partial matches in whose gaps they lie: of
+`SEQ(A a, NOT SEQ(X+ x, Y y), B b) WHERE x.ref = a.id AND y.ref = b.id` those of `SEQ(X+ x, Y y)`. A
+match takes as many columns of the table as it has events for the variable that is repeated most. A
+column has the first and the last row of the match, the number of columns from here on that are of
+the match, and the row of the event for each register that the conditions read (-1: none). A
+register of each event (`RegisterKind.EACH`) has one after the other, then the last one again.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def latest_beginnings(program: Program, search: Search, latest: cython.longlong[
 
 @cython.nogil
 def may_end(program: Program, search: Search, node: Index, end_row: Index) -> cython.bint:
-    """Return whether a match may end with a node, given a NOT at its end up to `end_row`."""
+    """Return whether a match may end with a node, with a NOT at its end up to `end_row`."""
     state: Index = search.nodes[node].state
     guard: Index = program.states[state].guard
     moment: cython.longlong = search.events[search.nodes[node].event].moment
@@ -150,8 +149,8 @@ class ListedMatches:
 
     def put(self, search: Search) -> None:
         """Add the matches that a search returned. Raises InputError if there are too many."""
-        found = np.asarray(search.match_rows)[:, : search.count]
-        starts, path = found[PATH], np.asarray(search.match_paths)[: search.filled]
+        rows = np.asarray(search.match_rows)[:, : search.count]
+        starts, path = rows[PATH], np.asarray(search.match_paths)[: search.filled]
         for read in self._reads:
             read.begin(starts, path)
         counts = np.max(
@@ -167,7 +166,7 @@ class ListedMatches:
             )
         match = np.repeat(np.arange(len(starts)), counts)
         place = np.arange(len(match)) - np.repeat(np.cumsum(counts) - counts, counts)
-        columns = [found[BEGINS_AT][match], found[ENDS_AT][match], counts[match] - place]
+        columns = [rows[BEGINS_AT][match], rows[ENDS_AT][match], counts[match] - place]
         self._pieces.append(np.stack(columns + [read.rows(match, place) for read in self._reads]))
 
     def table(self) -> Ints:
@@ -180,7 +179,7 @@ class ListedMatches:
 
 
 def joined(tables: Sequence[Ints]) -> Ints:
-    """Return tables side by side, all as high as the highest."""
+    """Return tables side by side, extended by -1 to the height of the highest one."""
     height = max(map(len, tables))
     return np.concatenate(
         [np.pad(one, ((0, height - len(one)), (0, 0)), constant_values=-1) for one in tables],
@@ -212,5 +211,5 @@ class _Read:
         elif self._kind == RegisterKind.LATEST:
             place = counts - 1
         at = self._starts[match] + np.minimum(place, counts - 1)
-        events = np.append(self._events, -1)  # the last one is read where there is none
+        events = np.append(self._events, -1)  # the last one is read if there is none
         return np.where(counts > 0, events[np.where(counts > 0, at, -1)], -1)

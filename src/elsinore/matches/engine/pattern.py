@@ -1,4 +1,4 @@
-"""The search for the matches of a pattern, or of a pattern under NOT, by the graph."""
+"""The search for the matches of a pattern, or of a pattern under NOT, on the graph."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.structs import empty
 
-STEPS = 64  # events of a match that there is room for at first
-ROOM = 1 << 15  # matches returned at a time, at first
-WIDEST = 1 << 17  # and if there are many
-PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
+STEPS = 64  # room for events of a match, at first
+ROOM = 1 << 15  # room for matches, at first
+WIDEST = 1 << 17  # and at most
+PAUSE_STEPS = 20_000_000  # events tried, about two seconds, before Python checks for Ctrl-C
 MOST = 9.0e18  # matches, beyond which their number is not reported
 MANY = 8.0  # partial matches for each event of a window, from which on early filters are tried
 STEPS_AT_FIRST = 300_000_000  # partial matches that a run may try: about half a minute
@@ -35,11 +35,11 @@ STEPS_EACH = 20_000  # more for each event, and for each match
 
 
 class TooLongError(Exception):
-    """The search has tried more than it may."""
+    """The search has tried too many partial matches."""
 
 
 class TooManyError(Exception):
-    """A window has more matches than may be returned: `count`."""
+    """A window has too many matches: `count`."""
 
     def __init__(self, count: int) -> None:
         super().__init__(count)
@@ -47,7 +47,7 @@ class TooManyError(Exception):
 
 
 class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
-    """An aggregate of the user's failed at a row, which is bound to one of some variables."""
+    """A user's aggregate failed at a row, which is bound to one of `variables`."""
 
     def __init__(self, name: str, variables: tuple[str, ...], row: int, message: str) -> None:
         super().__init__(name, variables, row, message)
@@ -58,10 +58,10 @@ class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
 
 
 class Work:
-    """Counts the partial matches that one search tries over all of its calls."""
+    """Counts the partial matches that one search tries in all of its calls."""
 
     def __init__(self, allowed: int | None = None) -> None:
-        """Allow so many steps in all; if None, more with each event and each match."""
+        """Allow a number of steps in all; None: more for each event and each match."""
         self.tried = 0
         self.allowed = STEPS_AT_FIRST if allowed is None else allowed
         self._each = STEPS_EACH if allowed is None else 0
@@ -94,7 +94,7 @@ class PatternSearch:
     """The search for the matches of one template."""
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
-        """`layout` gives the rows that are read."""
+        """`layout` assigns rows to the attributes that are read."""
         self.template = template
         self.compiled = compile_template(template, layout)
         self.program = self.compiled.program
@@ -113,7 +113,7 @@ class PatternSearch:
         self._reads = template.listed
 
     def _confidence_place(self) -> int:
-        """Return the place of the confidence among registers of numbers, -1: it is not kept."""
+        """Return the place of the confidence among registers of numbers, -1: there is none."""
         registers = self.template.registers
         for register, place in zip(registers, register_places(registers), strict=True):
             if register.kind is RegisterKind.CONFIDENCE:
@@ -125,14 +125,14 @@ class PatternSearch:
 
     @property
     def counts_exactly(self) -> bool:
-        """Whether the graph counts matches: its counts are no mere bounds."""
+        """Whether the counts of the graph are exact numbers of matches, not bounds."""
         template = self.template
         return bool(self.program.is_near) and not (
             template.begins_with_not or template.ends_with_not or template.duplicates
         )
 
     def _put_classes(self) -> None:
-        """Set which states the events of each class fit, if classes have come."""
+        """Set which states the events of each class fit, if there are new classes."""
         by_class = self.states.by_class
         if len(self.program.classes) == len(by_class):
             return
@@ -145,12 +145,12 @@ class PatternSearch:
         self.program.class_states = np.array([s for some in by_class for s in some], np.int32)
 
     def texts(self) -> list[str]:
-        """Return the texts that conditions compare with, those of patterns under NOT included."""
+        """Return the texts that conditions compare with, also those of patterns under NOT."""
         texts = list(self.compiled.code.texts.values())
         return texts + [text for negative in self._negatives for text in negative.texts()]
 
     def set_texts(self, operands: Operands) -> None:
-        """Set the integers that stand for the texts of conditions, and the lists of events."""
+        """Set the codes of the texts of conditions, and the lists of events."""
         conditions = self.program.conditions
         conditions.member_starts = operands.members.starts
         conditions.members = operands.members.codes
@@ -161,25 +161,25 @@ class PatternSearch:
             negative.set_texts(operands)
 
     def may_begin(self, classes: Ints) -> Bools:
-        """Return which events, given by their classes, may begin a match."""
+        """Return which events may begin a match; `classes` [event] are their classes."""
         begins = [edge.target for edge in self.template.edges if edge.source == START]
         return self.states.fits(classes, begins)
 
     def may_end(self, classes: Ints) -> Bools:
-        """Return which events, given by their classes, may end a match."""
+        """Return which events may end a match; `classes` [event] are their classes."""
         return self.states.fits(classes, [end.state for end in self.template.ends])
 
     def has_overflown(self) -> bool:
-        """Return whether a whole number in a condition went beyond 64 bits; forget it."""
+        """Return whether a whole number in a condition went beyond 64 bits; reset this."""
         overflown = bool(self.program.conditions.has_overflown)
         self.program.conditions.has_overflown = 0
         return any([overflown, *(negative.has_overflown() for negative in self._negatives)])
 
     @property
     def suppresses(self) -> bool:
-        """Whether matches that SUPPRESS leaves out are never made (`scan_suppressed`).
+        """Whether matches that SUPPRESS excludes are never made (`scan_suppressed`).
 
-        Otherwise they are left out afterwards (`elsinore.matches.selection`).
+        Otherwise they are excluded afterwards (`elsinore.matches.selection`).
         """
         program = self.program
         return (
@@ -192,7 +192,7 @@ class PatternSearch:
 
     @property
     def selects(self) -> bool:
-        """Whether the search itself leaves out what SUPPRESS does."""
+        """Whether the search itself applies SUPPRESS."""
         return self.suppresses or self.program.selection != Selection.ALL
 
     def run(
@@ -252,7 +252,7 @@ class PatternSearch:
                 search.widen(2 * search.match_rows.shape[1])
 
     def check_failure(self) -> None:
-        """Raise AggregateFailure if an aggregate of the user's failed; forget it."""
+        """Raise AggregateFailure if a user's aggregate failed, and reset the failure."""
         row = int(self.program.failed_row)
         self.program.failed_row = -1
         if row < 0:
@@ -264,9 +264,9 @@ class PatternSearch:
                 raise AggregateFailure(stepper.aggregate.name, register.variables, row, message)
 
     def latest_rows(self, operands: Operands, keys: Keys, within: int) -> Ints:
-        """Return for each pattern under NOT and row the latest beginning of a match that ended.
+        """Return [pattern under NOT, row] the latest beginning of a match that ends by the row.
 
-        Beginnings are moments of the row's key, -1 if no match ended by the row.
+        Beginnings are moments of the row's key, -1 if no match ends by the row.
         """
         rows = operands.wholes.shape[1] if self._negatives else 0
         latest = np.full((len(self._negatives), rows), -1, np.int64)
@@ -281,7 +281,7 @@ class PatternSearch:
     def _fill_by_neighbours(
         self, operands: Operands, keys: Keys, within: int, latest: Ints
     ) -> None:
-        """Fill the latest beginnings of a pattern whose conditions read neighbours alone."""
+        """Fill the latest beginnings of a pattern whose conditions only read neighbours."""
         self.search.begin_at(self.values(operands, keys, within), keys, within, 0, 0)
         latest_beginnings(self.program, self.search, latest)
 
@@ -289,15 +289,15 @@ class PatternSearch:
         """Fill the latest beginnings of a pattern from all its matches."""
         moments = operands.wholes[MOMENT]
         for piece in self._one_by_one(operands, keys, within, wants_paths=False):
-            found = np.asarray(piece.match_rows)[:, : piece.count]
-            np.maximum.at(latest, found[ENDS_AT], moments[found[BEGINS_AT]])
+            rows = np.asarray(piece.match_rows)[:, : piece.count]
+            np.maximum.at(latest, rows[ENDS_AT], moments[rows[BEGINS_AT]])
         for begin, end in zip(keys.first_row, keys.end_row, strict=True):
             latest[begin:end] = np.maximum.accumulate(latest[begin:end])
 
     def _one_by_one(
         self, operands: Operands, keys: Keys, within: int, *, wants_paths: bool
     ) -> Iterator[tb.Search]:
-        """Yield all matches of a pattern under NOT; they are overwritten afterwards."""
+        """Yield the search with all matches of a pattern under NOT, which it overwrites."""
         work = Work()
         work.allow(int((keys.end_row - keys.first_row).sum()))
         try:
@@ -311,7 +311,7 @@ class PatternSearch:
             ) from None
 
     def _list_related(self, operands: Operands, keys: Keys, within: int) -> Ints:
-        """List the matches of patterns under NOT that relations are about, and set their places.
+        """List the matches of patterns under NOT that relations read, and set their places.
 
         See `elsinore.matches.engine.negatives`.
         """
@@ -331,7 +331,7 @@ class PatternSearch:
         return joined(tables) if tables else tb.NO_ROWS
 
     def values(self, operands: Operands, keys: Keys, within: int) -> tb.Values:
-        """Return the values of a batch, with the program and the graph ready for them."""
+        """Return the values of a batch; prepare the program and the graph for them."""
         self._put_classes()
         is_uncertain = self.template.uncertain is not None
         negatives = tb.NO_ROWS if is_uncertain else self.latest_rows(operands, keys, within)
@@ -345,7 +345,7 @@ class PatternSearch:
         return tb.Values(*map(np.ascontiguousarray, columns))
 
     def _look_up(self, operands: Operands, keys: Keys, longest: int) -> tuple[Ints, Ints]:
-        """Make the program's lookups ready; return the integers of the batch, and its buckets."""
+        """Prepare the program's lookups; return the integers of the batch, and its buckets."""
         if longest < FEW or self.template.uncertain is not None:
             self._lookups.leave_out()
             return operands.wholes, tb.NO_ROWS
@@ -354,7 +354,7 @@ class PatternSearch:
         return integers, put_buckets(self.program, self._lookups, operands, keys)
 
     def _put_forbidden(self) -> None:
-        """Put in which events each pattern under NOT takes."""
+        """Set which classes of events each pattern under NOT takes."""
         for negative in self._negatives:
             negative._put_classes()
         classes = [np.asarray(negative.program.classes) for negative in self._negatives]
@@ -365,7 +365,7 @@ class PatternSearch:
         self.program.forbids = forbids
 
     def _make_room(self, rows: int, all_rows: int) -> None:
-        """Make room for the graph of a key with so many events, of so many in all."""
+        """Make room for the graph of a key with `rows` events, of `all_rows` of all keys."""
         search = self.search
         if len(self.program.buckets) and len(search.event_of) < all_rows:
             search.event_of = np.zeros(all_rows, np.int32)
@@ -385,7 +385,7 @@ class PatternSearch:
 
 
 def all_of(keys: Keys) -> Keys:
-    """Return keys of which all events are new, and all windows due."""
+    """Return copies of keys with new events only, all of whose windows are due."""
     every = keys.copy()
     every.new_row = every.first_row
     every.passed, every.reached = NEVER, EVER

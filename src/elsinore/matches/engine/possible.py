@@ -69,7 +69,7 @@ class Worlds:
         self.times = np.zeros((0, 0), np.int64)
 
     def make_room(self, depth: int) -> None:
-        """Make room for matches of `depth` events; the one under way is kept."""
+        """Make room for matches of `depth` events, without changing the current one."""
         widest = int(np.diff(np.asarray(self.possible.starts)).max(initial=0))
         steps = empty(STEP, depth)
         mass = np.zeros((depth, widest))

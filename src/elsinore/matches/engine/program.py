@@ -44,7 +44,7 @@ SELECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A template as a program, and what it was made from.
+    """A template as a program, and the parts that Python reads.
 
     `comparisons` [condition] are the conditions that are one. `steppers` are those of the user's
     aggregates, in the order of their registers.
@@ -57,7 +57,7 @@ class Compiled:
 
 
 class _Guards:
-    """What NOT forbids in the gaps of matches: ways, and relations of the patterns in them."""
+    """The guards of gaps: ways that must be free, and relations of the patterns in them."""
 
     def __init__(self, lists: Lists, places: Sequence[int]) -> None:
         self.rows: list[tuple[int, ...]] = []
@@ -85,9 +85,9 @@ class _Guards:
 
 
 def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
-    """Return the program of a template; classes and texts are put in later.
+    """Return the program of a template, without classes and texts, which are set later.
 
-    Rows of the layout are given to what its conditions and registers read.
+    The layout assigns rows to the attributes that conditions and registers read.
     """
     compiler = MatchCompiler(template.registers, layout)
     for condition in template.conditions:
@@ -161,7 +161,7 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
 
 
 def _facts(template: MatchTemplate) -> dict[str, int]:
-    """Return the fields of a program that are about the whole query."""
+    """Return the fields of a program that describe the whole query."""
     selection = (
         codes.Selection.ALL if template.is_negative else SELECTIONS[template.query.after_match]
     )
@@ -209,13 +209,13 @@ def _states(
 
 
 def _ends(template: MatchTemplate) -> list[End]:
-    """Return the end of each state; one without NOT where no match ends."""
+    """Return the end of each state; states in which no match ends have one without NOT."""
     ends = {end.state: end for end in template.ends}
     return [ends.get(state, End(state, FREE)) for state in range(len(template.states))]
 
 
 def _is_plain(edge: Edge, near: Sequence[bool]) -> bool:
-    """Return whether nothing between two neighbours is checked at an edge."""
+    """Return whether an edge has no checks of two neighbours."""
     return frozenset() in edge.ways and not edge.unless and not any(near[c] for c in edge.checks)
 
 
@@ -241,7 +241,7 @@ def _ends_at_once(template: MatchTemplate) -> bool:
 
 
 def _has_late(template: MatchTemplate) -> bool:
-    """Return whether something about single events is checked when the match is complete."""
+    """Return whether checks of single events wait until the match is complete."""
     return any(
         edge.late or (edge.source != START and any(relation.is_late for relation in edge.relations))
         for edge in template.edges

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What a partial match remembers of its events, and matches as they are returned."""
+"""The registers of a partial match, and how matches are written."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def select(program: Program, search: Search, state: Index, row: Index, step: Ind
 
 @cython.nogil
 def take_over(program: Program, search: Search, update: Index, step: Index) -> cython.void:
-    """Set a register to what its source was before this step, or before the first event."""
+    """Set a register to the value of its source before this step, or before the first event."""
     kind: Index = program.updates[update].kind
     place: Index = program.updates[update].register
     source: Index = program.updates[update].source
@@ -97,7 +97,7 @@ def take_over(program: Program, search: Search, update: Index, step: Index) -> c
 def step_aggregate(
     program: Program, search: Search, aggregate: Index, place: Index, row: Index, step: Index
 ) -> cython.void:
-    """Step an aggregate of the user's, or a variance, by an event, unless an argument is null.
+    """Step a user's aggregate, or a variance, by an event, unless an argument is null.
 
     Its registers, from `place` on, are its value, its state and its arguments. An argument of -1 is
     the row.
@@ -155,7 +155,7 @@ def step_variance(
 def event_after(
     program: Program, search: Search, update: Index, row: Index, before: cython.longlong
 ) -> cython.longlong:
-    """Return the event that a register has after `row`, if it had `before` (-1: none)."""
+    """Return the event in a register after `row`, if it was `before` (-1: none)."""
     kind: Index = program.updates[update].kind
     if kind == RegisterKind.LATEST:
         return row
@@ -185,7 +185,7 @@ def event_after(
 def number_after(
     program: Program, search: Search, update: Index, row: Index, before: cython.double
 ) -> cython.double:
-    """Return the number that a register has after `row`, if it had `before`."""
+    """Return the number in a register after `row`, if it was `before`."""
     kind: Index = program.updates[update].kind
     column: Index = program.updates[update].column
     if kind == RegisterKind.COUNT:

@@ -3,8 +3,8 @@
 
 Conditions that read more than two neighbours are evaluated as a match grows. If times are uncertain
 there is no graph: any event whose times allow it may follow (`elsinore.matches.engine.worlds`). A
-search that stops, because there is no room or to let Python look for Ctrl-C, continues from where
-it was when it is called again.
+search that stops, because there is no room or for Python to check for Ctrl-C, continues there when
+it is called again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOREVER = cython.declare(cython.longlong, _FOREVER)
 
 
 def scan(program: Program, search: Search) -> None:
-    """Search until the last key is done, or until the output's status says why not."""
+    """Search the remaining keys, until the status says why the search stops."""
     with cython.nogil:
         begin_registers(program, search)
         while search.key < search.keys.shape[0]:
@@ -54,7 +54,7 @@ def scan(program: Program, search: Search) -> None:
 
 @cython.nogil
 def search_window(program: Program, search: Search) -> cython.void:
-    """Return the matches from the beginnings of a window that are left."""
+    """Write the matches of the remaining beginnings of a window."""
     while search.begin < search.begin_end:
         row: Index = search.events[search.begin].row
         is_under_way: cython.bint = search.depth >= 0 or search.first_edge > 0
@@ -76,7 +76,7 @@ def search_window(program: Program, search: Search) -> cython.void:
                 return_best(program, search)
             if search.status != Status.DONE:
                 if program.has_duplicates and search.status != Status.LIMITED:
-                    # matches of one event are returned together: all of them another time
+                    # matches of one beginning are written together: all of them again
                     search.count = count
                     search.filled = filled
                     search.in_window = in_window
@@ -92,7 +92,7 @@ def search_window(program: Program, search: Search) -> cython.void:
 
 @cython.nogil
 def matches_from(program: Program, search: Search) -> cython.void:
-    """Return the matches that begin with the event `window.begin`."""
+    """Write the matches that begin with the event `search.begin`."""
     steps: cython.longlong = 0
     while True:
         if search.depth < 0 and not begins(program, search):
@@ -222,7 +222,7 @@ def extend(program: Program, search: Search) -> cython.bint:
 def is_match(program: Program, search: Search) -> cython.bint:
     """Return whether a partial match in a state where matches end is one.
 
-    What is left to check: NOT at the beginning and at the end, conditions on the whole match.
+    It checks NOT at the beginning and at the end, and conditions on the whole match.
     """
     if program.ends_at_once:
         return True
@@ -234,7 +234,7 @@ def is_match(program: Program, search: Search) -> cython.bint:
     if program.decides_early:
         known: cython.longlong = known_at(program, search, state)
         if known < search.keys[search.key].passed or known >= search.keys[search.key].reached:
-            return False  # it was returned before, or something may still break it
+            return False  # it was returned before, or later events may exclude it
     if not program.is_uncertain and not is_free_around(
         program, search, edge, first, state, last, final
     ):
@@ -295,7 +295,7 @@ def is_free_around(
 
 @cython.nogil
 def known_at(program: Program, search: Search, state: Index) -> cython.longlong:
-    """Return the last time at which an event may break a match that ends in a state, or be in it.
+    """Return the last time at which an event may exclude a match that ends in a state.
 
     It is the latest deadline of the NOTs at its end, and the end of the window at most.
     """

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The matches that AFTER MATCH and SUPPRESS select, as far as these need not be made first.
+"""The matches that AFTER MATCH and SUPPRESS select, without making the others.
 
 *The longest match* that begins with an event is the one with the latest last event, of these one
 with most events, and of these the first that the search reaches. What may follow a node depends on
@@ -31,9 +31,10 @@ FIRST = cython.declare(cython.int, -1)  # in `Search.came`: the match begins wit
 
 @cython.nogil
 def was_seen(program: Program, search: Search, node: Index, depth: Index) -> cython.bint:
-    """Return whether the search came to a node before with as many events; remember that it did.
+    """Return whether the search has reached a node with as many events before; remember this one.
 
-    A NOT at the beginning may tell apart in which state a match began: then nothing is remembered.
+    With a NOT at the beginning, matches also differ by the state in which they begin: then nothing
+    is remembered.
     """
     first: Index = program.edges[search.frames[0].edge].guard
     if not program.is_near or not program.guards[first].is_free:
@@ -47,7 +48,7 @@ def was_seen(program: Program, search: Search, node: Index, depth: Index) -> cyt
 
 @cython.nogil
 def note_best(search: Search) -> cython.void:
-    """Note the match that the search is at if it is longer than the longest so far."""
+    """Make the current match the longest one if it is longer than those before."""
     event: Index = search.nodes[search.frames[search.depth].node].event
     if search.best_depth >= 0 and (
         event < search.best_event
@@ -61,7 +62,7 @@ def note_best(search: Search) -> cython.void:
 
 @cython.nogil
 def keep_best(search: Search, depth: Index) -> cython.void:
-    """Copy the longest match before the frame behind `depth` is written, if that is one of its."""
+    """Copy the longest match before the frame after `depth`, if it has it, is overwritten."""
     if search.is_kept or search.best_depth <= depth:
         return
     for frame in range(search.best_depth + 1):
@@ -71,7 +72,7 @@ def keep_best(search: Search, depth: Index) -> cython.void:
 
 @cython.nogil
 def return_best(program: Program, search: Search) -> cython.void:
-    """Return the longest match, unless it is suppressed, and skip events as AFTER MATCH says."""
+    """Write the longest match, unless it is suppressed, and skip events for AFTER MATCH."""
     key: Index = search.key
     if search.is_kept:
         for frame in range(search.best_depth + 1):
@@ -112,7 +113,7 @@ def suppress_after(program: Program, search: Search, end: cython.longlong) -> cy
 
 
 def scan_suppressed(program: Program, search: Search) -> None:
-    """Go through the events of the keys that are left, or until the output's status says why not.
+    """Read the events of the remaining keys, until the status says why the search stops.
 
     `Search.from_event` is the event to continue with.
     """
@@ -142,7 +143,7 @@ def scan_suppressed(program: Program, search: Search) -> None:
 
 @cython.nogil
 def act(program: Program, search: Search) -> cython.void:
-    """Return a match that ends with the event, if there is one, and let later events follow it."""
+    """Write a match that ends with the event, if there is one, and extend matches to later ones."""
     event: Index = search.from_event
     row: Index = search.events[event].row
     key: Index = search.key
@@ -169,12 +170,12 @@ def act(program: Program, search: Search) -> cython.void:
         suppress_after(program, search, search.events[event].time)
     for node in range(search.events[event].node, search.events[event].node_end):
         if search.nodes[node].soonest < search.event_count and search.began[node] >= 0:
-            lead_on(program, search, node)
+            extend_to(program, search, node)
 
 
 @cython.nogil
 def is_in_window(search: Search, node: Index) -> cython.bint:
-    """Return whether a match leads to a node that is no longer than the window."""
+    """Return whether the match to a node is no longer than the window."""
     began: cython.longlong = search.began[node]
     if began < 0:
         return False
@@ -183,8 +184,8 @@ def is_in_window(search: Search, node: Index) -> cython.bint:
 
 
 @cython.nogil
-def lead_on(program: Program, search: Search, node: Index) -> cython.void:
-    """Let a match to a node lead on to those that may follow it, if it began later than others."""
+def extend_to(program: Program, search: Search, node: Index) -> cython.void:
+    """Extend the match to a node to those that may follow, unless theirs began later."""
     state: Index = search.nodes[node].state
     row: Index = search.events[search.nodes[node].event].row
     until: cython.longlong = search.nodes[node].until

@@ -3,9 +3,9 @@
 
 A row begins with one event of a window. A node is on a path if one leads to it from the row's first
 node, and one from it to a node where a match may end: it is reached forwards, and it reaches an end
-backwards. Conditions that read more than two neighbours are *postponed*: they are left to whoever
-expands the row, except those that read the first event alone, which is the same in all matches of
-a row.
+backwards. Conditions that read more than two neighbours are *postponed*: they are checked when
+the row is expanded, except those that read the first event alone, which is the same in all matches
+of a row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIRST_ONE = cython.declare(cython.int, 1)  # the row of registers with the first
 
 
 class Sets:
-    """Rows whose sets are listed, and how far this has come.
+    """Rows whose sets are listed, and the state of the listing.
 
     `rows` [row, column] has the columns of `windows.list_windows`. `known` [condition] is 1 for
     those that read the first event alone. `listed` [n] is filled with row, event and state.
@@ -72,7 +72,7 @@ def all_sets(
 
 
 def list_sets(program: Program, search: Search, sets: Sets, state: Index) -> None:
-    """List the sets of the rows that are left and begin in a state, as long as there is room."""
+    """List the sets of the remaining rows that begin in a state, while there is room."""
     with cython.nogil:
         begin_registers(program, search)
         while sets.next_row < sets.rows.shape[0]:
@@ -98,7 +98,7 @@ def list_sets(program: Program, search: Search, sets: Sets, state: Index) -> Non
                 mark_nodes(program, search, sets, 1)
                 mark_nodes(program, search, sets, -1)
                 if sets.marks[sets.first] == ON_PATH:
-                    put_down(search, sets)
+                    list_row(search, sets)
             sets.next_row += 1
 
 
@@ -128,7 +128,7 @@ def find_first(program: Program, search: Search, sets: Sets, state: Index) -> cy
 
 @cython.nogil
 def pass_by(search: Search, sets: Sets, event: Index, mark: cython.uchar) -> cython.void:
-    """Let the marked nodes of an event be beside those of other moments."""
+    """Link the marked nodes of an event with those of earlier visited moments."""
     for node in range(search.events[event].node, search.events[event].node_end):
         if sets.marks[node] == mark:
             sets.beside[node] = search.heads[search.nodes[node].state]
@@ -196,7 +196,7 @@ def has_neighbour(
 def leads(
     program: Program, search: Search, sets: Sets, edge: Index, current: Index, previous: Index
 ) -> cython.bint:
-    """Return whether an event may follow another by an edge, as far as is known of the row."""
+    """Return whether an event may follow another by an edge in some match of the row."""
     if not may_follow(program, search, edge, current, previous):
         return False
     for place in range(program.edges[edge].far, program.edges[edge].far_end):
@@ -233,7 +233,7 @@ def set_bounds(search: Search, sets: Sets) -> cython.void:
 
 
 @cython.nogil
-def put_down(search: Search, sets: Sets) -> cython.void:
+def list_row(search: Search, sets: Sets) -> cython.void:
     """List the nodes of a row that are on a path."""
     first: Index = search.events[sets.event].node
     for node in range(first, search.events[sets.stop - 1].node_end):

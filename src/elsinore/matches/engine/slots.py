@@ -59,13 +59,13 @@ def has_room(arena: Arena, slot: Index) -> cython.bint:
 @cython.nogil
 def new_room(arena: Arena, slot: Index) -> cython.longlong:
     """Return how many rows of room a key needs elsewhere; 0 if its own room is large enough."""
-    kept: Index = arena.slots[slot].end - arena.slots[slot].first
-    count: Index = kept + arena.slots[slot].added
+    stored: Index = arena.slots[slot].end - arena.slots[slot].first
+    count: Index = stored + arena.slots[slot].added
     if has_room(arena, slot) or 4 * count <= 3 * (
         arena.slots[slot].limit - arena.slots[slot].begin
     ):
         return 0
-    return 2 * count if kept > 0 else count
+    return 2 * count if stored > 0 else count
 
 
 def room_needed(arena: Arena, touched: cython.const_int[::1]) -> int:

@@ -1,6 +1,6 @@
 """The tables of a program, of the graph and of the search, and their NumPy types.
 
-Ranges are a place and the place behind the last: the edges that lead on from state s are
+Ranges are a first place and the one behind the last: the edges from state s are
 `edges[states[s].edges]` to before `edges[states[s].edges_end]`; those that begin a match come
 first. Lists of conditions are ranges of `Conditions.lists`.
 """
@@ -123,7 +123,7 @@ def values_alone(doubles: Any, integers: Any) -> Values:
 
 
 class Search(Registers):
-    """The search of one program: what it searches, where it is, and what it has returned.
+    """The search of one program: its input, its position, and the matches that it has written.
 
     The rows of events are in `values`; `worlds` are their possible times, None if times are
     certain. `keys` says where the rows of each key are; `key` is searched, matches end at row
@@ -201,7 +201,7 @@ class Search(Registers):
         self.first_edge = self.is_made = 0
 
     def make_room(self, depth: int) -> None:
-        """Make room for a match of `depth` events; that under way is kept."""
+        """Make room for a match of `depth` events, without changing the current one."""
         for name in ("frames", "best"):
             self._lengthen(name, depth)
         for name in ("cursors", "bound_rows", "numbers"):
@@ -216,7 +216,7 @@ class Search(Registers):
         setattr(self, name, longer if before.dtype.names is None else longer.view(np.recarray))
 
     def widen(self, matches: int) -> None:
-        """Make room for so many matches; those that are there are lost."""
+        """Make room for a number of matches; those written before are lost."""
         self.match_rows = np.zeros((self.match_rows.shape[0], matches), np.int64)
         self.match_numbers = np.zeros((self.match_numbers.shape[0], matches))
         self.match_paths = np.zeros((4 * matches, 2), np.int32)

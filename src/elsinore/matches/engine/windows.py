@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""From window to window of a key.
+"""The windows of a key, one after another.
 
 Without SLIDE a window of `within` begins with each event that may begin a match. With SLIDE a match
 is returned for each window that contains it. A match is returned when its last event is new; if it
@@ -72,7 +72,7 @@ def leave_key(search: Search) -> cython.void:
 def next_window(program: Program, search: Search) -> cython.bint:
     """Set the window that is searched next; return whether there is one.
 
-    A window of which events are left to begin matches stays.
+    That is the current one as long as events in it may begin matches.
     """
     if search.event_count == 0:
         return False
@@ -119,7 +119,7 @@ def next_from_event(program: Program, search: Search) -> cython.bint:
         while last + 1 < search.event_count and search.events[last + 1].time <= end:
             last += 1
         if search.built < last:
-            until: Index = last  # so that it need not be built for each beginning
+            until: Index = last  # farther, so that it is not built for each beginning
             while until + 1 < search.event_count and (
                 search.events[until + 1].time - end <= search.within
             ):
@@ -258,10 +258,10 @@ def set_window(search: Search, number: Index) -> cython.void:
 def list_windows(
     search: Search, begins: cython.const_uchar[::1], rows: cython.longlong[:, ::1]
 ) -> int:
-    """Fill `rows` with the windows that have passed by now and had not before.
+    """Fill `rows` with the windows that have ended since the last call.
 
-    There is one for each event of the window that may begin a match (`begins`). Returns how many
-    there are, also if `rows` has no room for them.
+    There is one for each event of the window that may begin a match (`begins`). Returns their
+    number, also if `rows` has no room for them.
     """
     count: Index = 0
     with cython.nogil:
@@ -301,9 +301,9 @@ def list_windows(
 def due_windows(
     search: Search, wholes: Ints, keys: Keys, window: Sequence[int], begins: Bools
 ) -> Ints:
-    """Return the windows that have passed by now and had not before, one for each event in them.
+    """Return the windows that have ended since the last call, one for each event in them.
 
-    That event is one that may begin a match (`begins`). Columns: its row, the window's number, the
+    The event may begin a match (`begins`). Columns: its row, the window's number, the
     last row of the window, and the first row of the key.
     """
     values = values_alone(np.zeros((0, 0)), wholes)

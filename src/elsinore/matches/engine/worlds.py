@@ -233,7 +233,7 @@ def extend_probably(program: Program, search: Search, worlds: Worlds) -> cython.
 def may_be_later(worlds: Worlds, depth: Index, row: Index, target: Index) -> cython.bint:
     """Return whether the times of an event let it follow the step at a depth in a state.
 
-    A set has its events in the order of rows, so that each set is found once.
+    A set has its events in the order of rows, so that each set is searched once.
     """
     if worlds.steps[depth].set >= 0 and worlds.steps[depth].set == worlds.sets[target]:
         return row >= worlds.steps[depth].row
