@@ -144,7 +144,7 @@ def test_spark_requires_a_declared_type_if_the_type_of_values_is_unknown(
     frame = spark.createDataFrame(events(5).to_pandas())
     module = types.ModuleType("untold")
     module.query = qre.filter(S) >> qre.filter(qre.any)  # type: ignore[attr-defined]
-    with pytest.raises(QuerySemanticError, match="say what it returns"):
+    with pytest.raises(QuerySemanticError, match="Declare the return type"):
         Workload.parse("QUERY q FROM untold:query", python=[module]).run(frame)
 
 
