@@ -47,7 +47,7 @@ def test_a_module_may_be_given_itself() -> None:
 
 
 def test_a_module_that_was_not_given_is_not_imported() -> None:
-    with pytest.raises(el.QuerySemanticError, match="'antigravity' was not named"):
+    with pytest.raises(el.QuerySemanticError, match="'antigravity' is not among"):
         Modules.from_arguments([]).attribute("antigravity:fly")
 
 

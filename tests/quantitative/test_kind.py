@@ -152,8 +152,8 @@ def test_spark_requires_a_declared_type_if_the_type_of_values_is_unknown(
     ("text", "message"),
     [
         ("QUERY q FROM detectors:total", "has no 'total'.*Did you mean 'totals'"),
-        ("QUERY q FROM other:x", "The module 'other' was not named"),
-        ("QUERY q FROM detectors:number", "is a int, and no query of elsinore.quantitative"),
+        ("QUERY q FROM other:x", "The module 'other' is not among"),
+        ("QUERY q FROM detectors:number", r"is 5 \(int\)\. Name a query of elsinore.quantitative"),
         ("QUERY q FROM detectors:totals LIMIT 3", "leave LIMIT out"),
         ("QUERY q FROM detectors.totals", "Expected .*':'"),
         ("QUERY q FROM detectors:totals; QUERY r FROM detectors:x", "has no 'x'"),
@@ -165,7 +165,7 @@ def test_impossible_queries_are_rejected_before_events_are_read(text: str, messa
 
 
 def test_a_text_alone_runs_no_code() -> None:
-    with pytest.raises(QuerySemanticError, match="Queries run no code by themselves"):
+    with pytest.raises(QuerySemanticError, match="a query alone runs no code"):
         Workload.parse("QUERY q FROM json:dumps")
 
 

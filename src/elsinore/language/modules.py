@@ -60,9 +60,9 @@ class Modules:
         if name not in self.by_name:
             names = list(self.by_name)
             raise QuerySemanticError(
-                f"The module '{name}' was not named.{did_you_mean(name, names)} Queries run no "
-                f"code by themselves: name the module with {option('python')} too. Named: "
-                f"{choices_text(names)}.",
+                f"The module '{name}' is not among those that queries may use."
+                f"{did_you_mean(name, names)} Name it with {option('python')} too: a query alone "
+                f"runs no code. Modules: {choices_text(names)}.",
                 span=span,
                 query=query,
                 choices=names,

@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
-from elsinore.errors import QuerySemanticError
+from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.kernels import numba_is_installed
 from elsinore.model.query import PythonQuery
 from elsinore.quantitative.functions import Key, left, right
@@ -56,10 +56,9 @@ def resolved(query: PythonQuery) -> tuple[Runnable, tuple[str, ...], Stages]:
         return target.query, target.attributes, after
     if isinstance(target, Runnable):
         return target, (), after
-    shown = type(target).__name__
     raise QuerySemanticError(
-        f"{query.source} is a {shown}, and no query of elsinore.quantitative, nor a function "
-        "without arguments that returns one.",
+        f"{query.source} is {kind_of_value(target)}. Name a query of elsinore.quantitative, or a "
+        "function without arguments that returns one.",
         span=span,
     )
 
