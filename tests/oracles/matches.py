@@ -1,7 +1,7 @@
-"""Matches by brute force: every assignment of a pattern is made, then looked at as a whole.
+"""Matches by brute force: every assignment of a pattern is made, then checked as a whole.
 
-Nothing of the match engine is used: patterns are taken apart by their derivatives (Antimirov), and
-each condition, NOT and strategy is checked on the complete assignment, in the words of docs.
+Nothing of the match engine is used: assignments follow the derivatives of the pattern (Antimirov),
+and each condition, NOT and strategy is checked on the complete assignment, as documented.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SPREADS: dict[str, Callable[[Any], Any]] = {
 }
 State = tuple[pt.Pattern, ...]
 Site = tuple[int, ...]
-LIMIT = 20_000  # assignments of one part; drawn cases with more are given up
+LIMIT = 20_000  # assignments of one part; drawn cases with more are skipped
 INDEXED = {
     *(Reference.CURRENT, Reference.PREVIOUS, Reference.BACK),
     *(Reference.EARLIER, Reference.RECENT),
@@ -41,7 +41,7 @@ LATE = {Reference.LAST, Reference.ALL, Reference.NTH, Reference.FROM_LAST}
 
 
 class TooMany(Exception):  # noqa: N818
-    """There are more assignments than brute force can look at."""
+    """There are more assignments than brute force can check."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Happening:
     attributes: Mapping[str, Any]
 
     def value(self, name: str | None) -> Any:
-        """Return an attribute, also one that an expression over the event computes."""
+        """Return the value of an attribute, or of an expression over the event."""
         if isinstance(name, ComputedName):
             return evaluate(name.expression, lambda leaf: self.value(leaf.name))
         return self.attributes.get(name or "")
@@ -61,7 +61,7 @@ class Happening:
 
 @dataclass(frozen=True)
 class Bound:
-    """An event (its place in the part) bound to a variable at a site; the NOTs right before it."""
+    """An event (its number in the part) bound to a variable at a site, and the NOTs before it."""
 
     event: int
     variable: str
@@ -71,7 +71,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Match:
-    """A match: group, window if it slides, pairs of event number and variable, values."""
+    """A match: group, window with SLIDE, pairs of event number and variable, values of RETURN."""
 
     group: tuple[Any, ...]
     window: tuple[int, int] | None
@@ -93,14 +93,14 @@ def brute_force(
         same = tuple(event.attributes.get(name) for name in query.equivalence)
         if None not in same:
             parts.setdefault((group, same), []).append(number)
-    found: list[Match] = []
+    matches: list[Match] = []
     for (group, _), numbers in parts.items():
         for window, inside in _windows(query, events, numbers):
             part = _Part(query, [events[n] for n in inside], window, ordered, users or {})
             for steps, values in part.matches():
                 pairs = tuple((inside[step.event], step.variable) for step in steps)
-                found.append(Match(group, window, pairs, values))
-    return found
+                matches.append(Match(group, window, pairs, values))
+    return matches
 
 
 def _windows(
@@ -126,13 +126,13 @@ def _windows(
 
 @dataclass(frozen=True)
 class _Remaining:
-    """What is left of PERMUTE: parts in any order, with their sites; NOT in no optional part."""
+    """The remaining parts of PERMUTE, with their sites, in any order."""
 
     parts: tuple[tuple[pt.Pattern, Site], ...]
 
 
 def _empties(pattern: pt.Pattern) -> list[tuple[pt.Pattern, ...]]:
-    """Return the ways in which a pattern takes no event: the NOTs of each."""
+    """Return the ways in which a pattern matches no event, each with its NOTs."""
     match pattern:
         case pt.Event():
             return []
@@ -155,7 +155,7 @@ def _empties(pattern: pt.Pattern) -> list[tuple[pt.Pattern, ...]]:
 def _firsts(
     pattern: pt.Pattern, site: Site
 ) -> Iterator[tuple[pt.Event, Site, tuple[pt.Pattern, ...], tuple[tuple[pt.Pattern, Site], ...]]]:
-    """Yield the events a pattern may begin with: site, NOTs before it, the remaining pattern."""
+    """Yield the first events of a pattern, with site, NOTs before it, and remaining pattern."""
     match pattern:
         case pt.Event():
             yield pattern, site, (), ()
@@ -182,7 +182,7 @@ def _firsts(
 
 
 def _steps(state):  # type: ignore[no-untyped-def]
-    """Yield the events a sequence of patterns may begin with."""
+    """Yield the first events of a sequence of patterns, as `_firsts` does."""
     if not state:
         return
     (pattern, site), rest = state[0], state[1:]
@@ -198,7 +198,7 @@ def _endings(state) -> list[tuple[pt.Pattern, ...]]:  # type: ignore[no-untyped-
 
 
 class _Part:
-    """The events of a partition, and of a window if windows slide."""
+    """The events of a partition, or with SLIDE of a window of it."""
 
     def __init__(
         self,
@@ -219,16 +219,18 @@ class _Part:
 
     def matches(self) -> list[tuple[tuple[Bound, ...], tuple[Any, ...]]]:
         """Return the matches, each assignment of variables once, with the values of RETURN."""
-        found: dict[tuple[tuple[int, str], ...], tuple[Bound, ...]] = {}
+        matches: dict[tuple[tuple[int, str], ...], tuple[Bound, ...]] = {}
         whole = self.query.pattern
         for steps, ending in self._assignments(whole):
             if self._is_match(whole, steps, ending, self.query.strategy, self._around(steps)):
-                found.setdefault(tuple((s.event, s.variable) for s in steps), steps)
-        return [(steps, self._values(steps)) for steps in found.values()]
+                matches.setdefault(tuple((s.event, s.variable) for s in steps), steps)
+        return [(steps, self._values(steps)) for steps in matches.values()]
 
-    def later(self, one: int, other: int) -> bool:
-        """Return whether event `one` precedes event `other`."""
-        return one < other if self.ordered else self.events[one].time < self.events[other].time
+    def precedes(self, first: int, second: int) -> bool:
+        """Return whether an event precedes another one."""
+        if self.ordered:
+            return first < second
+        return self.events[first].time < self.events[second].time
 
     def _assignments(
         self, whole: pt.Pattern
@@ -248,24 +250,24 @@ class _Part:
                 for number, happening in enumerate(self.events):
                     if happening.type != event.type:
                         continue
-                    if steps and not self.later(steps[-1].event, number):
+                    if steps and not self.precedes(steps[-1].event, number):
                         continue
                     span = happening.time - self.events[steps[0].event].time if steps else 0
                     if within is not None and self.window is None and span > within:
                         continue
                     step = Bound(number, event.variable, site, nots)
-                    if self._local(step):
+                    if self._satisfies_local(step):
                         pending.append(((*steps, step), left))
 
-    def _local(self, step: Bound) -> bool:
+    def _satisfies_local(self, step: Bound) -> bool:
         event = self.events[step.event]
         for predicate in self.query.where:
             read = ex.attributes(predicate)
-            names = {found.variable for found in read}
-            if len(names) > 1 or any(found.reference not in SINGLE for found in read):
+            names = {leaf.variable for leaf in read}
+            if len(names) > 1 or any(leaf.reference not in SINGLE for leaf in read):
                 continue
-            about = not names or step.variable in variables_named(self.query.pattern, names.pop())
-            if about and not is_true(predicate, lambda a: event.value(a.name)):
+            applies = not names or step.variable in variables_named(self.query.pattern, names.pop())
+            if applies and not is_true(predicate, lambda a: event.value(a.name)):
                 return False
         return True
 
@@ -279,17 +281,17 @@ class _Part:
     ) -> bool:
         return (
             all(
-                self._holds(whole, predicate, steps, complete=True)
-                for predicate in self._mine(whole)
+                self._is_satisfied(whole, predicate, steps, complete=True)
+                for predicate in self._conditions_of(whole)
             )
-            and self._free(steps, ending, around)
+            and self._is_free(steps, ending, around)
             and self._selected(whole, steps, strategy, around)
         )
 
     # --- NOT ------------------------------------------------------------------------------------
 
     def _around(self, steps: tuple[Bound, ...]) -> frozenset[int]:
-        """Return the events of a match's window: all that a NOT in any place may look at.
+        """Return the events of a match's window: those among which NOTs are searched.
 
         A window relative to the match begins WITHIN before its last event, and ends WITHIN after
         its first one.
@@ -315,7 +317,7 @@ class _Part:
             ]
         return self._negatives[negated, around]
 
-    def _free(
+    def _is_free(
         self,
         steps: tuple[Bound, ...],
         ending: tuple[pt.Pattern, ...],
@@ -323,25 +325,25 @@ class _Part:
         *,
         extending: bool = False,
     ) -> bool:
-        """Return whether there is no match of a NOT in its gap.
+        """Return whether no gap contains a match of its NOT.
 
-        While a run is `extending`, a NOT at its beginning is not looked at: it makes no event
-        skippable.
+        While a run is `extending`, a NOT at its beginning is not checked: it does not decide which
+        events may be skipped.
         """
         for number, step in enumerate(steps):
             if extending and number == 0:
                 continue
             for negated in step.nots:
                 for under in self._forbidden(negated, around):
-                    after = number == 0 or self.later(steps[number - 1].event, under[0].event)
+                    after = number == 0 or self.precedes(steps[number - 1].event, under[0].event)
                     if (
                         after
-                        and self.later(under[-1].event, step.event)
+                        and self.precedes(under[-1].event, step.event)
                         and self._is_related(negated, under, steps, number, complete=not extending)
                     ):
                         return False
         return not any(
-            self.later(steps[-1].event, under[0].event)
+            self.precedes(steps[-1].event, under[0].event)
             and self._is_related(negated, under, steps, None, complete=True)
             for negated in ending
             for under in self._forbidden(negated, around)
@@ -358,9 +360,9 @@ class _Part:
     ) -> bool:
         """Return whether the events of a NOT fulfil all conditions that relate them to a match.
 
-        A variable under NOT stands for each of its events in turn. `number`: the step after the
-        gap, None at the end. Another variable stands for that step, or else for its latest one
-        before the gap; what is bound later is known when the match is complete.
+        A variable under NOT denotes each of its events in turn. `number`: the step after the gap,
+        None at the end. Another variable denotes that step, or else its latest one before the gap;
+        later events are known when the match is complete.
         """
         whole = self.query.pattern
         predicates = [p for p in self.query.where if self._relates(negated, p)]
@@ -395,11 +397,11 @@ class _Part:
                     continue
                 if is_late[id(predicate), a] and not complete:
                     return False
-                seen = steps if number is None or is_late[id(predicate), a] else steps[:number]
-                bound = [step.event for step in seen if step.variable in variables]
+                known = steps if number is None or is_late[id(predicate), a] else steps[:number]
+                bound = [step.event for step in known if step.variable in variables]
                 values[a] = bound[:1] if a.reference is Reference.FIRST else bound[-1:]
             each = next((events for events in values.values() if len(events) > 1), [0])
-            for event in each:  # of the one variable that is repeated
+            for event in each:  # of the repeated variable
                 chosen = {a: e if len(e) < 2 else [event] for a, e in values.items()}
                 if all(chosen.values()) and not is_true(
                     predicate, lambda a, c=chosen: self.events[c[a][0]].value(a.name)
@@ -408,13 +410,13 @@ class _Part:
         return True
 
     def _relates(self, negated: pt.Pattern, predicate: Expression) -> bool:
-        """Return whether a condition is about the event of a NOT and other events."""
+        """Return whether a condition reads events of a NOT and other events."""
         names = {a.variable for a in ex.attributes(predicate)}
-        own = {event.variable for event in pt.positive_events(negated)}
+        variables = {event.variable for event in pt.positive_events(negated)}
         whole = self.query.pattern
         under = {name for name in names if not self._variables(name, whole)}
-        is_on_it = any(own.intersection(variables_named(whole, name)) for name in under)
-        return is_on_it and under != names
+        reads_negated = any(variables.intersection(variables_named(whole, name)) for name in under)
+        return reads_negated and under != names
 
     # --- strategies -----------------------------------------------------------------------------
 
@@ -427,9 +429,9 @@ class _Part:
     ) -> bool:
         if strategy is Strategy.ANY:
             return True
-        for number, (one, other) in enumerate(itertools.pairwise(steps), start=1):
+        for number, (first, second) in enumerate(itertools.pairwise(steps), start=1):
             for event in range(len(self.events)):
-                if self.later(one.event, event) and self.later(event, other.event):
+                if self.precedes(first.event, event) and self.precedes(event, second.event):
                     if strategy is Strategy.CONTIGUOUS:
                         return False
                     if self._extends(whole, steps[:number], event, around):
@@ -439,7 +441,7 @@ class _Part:
     def _extends(
         self, whole: pt.Pattern, steps: tuple[Bound, ...], event: int, around: frozenset[int]
     ) -> bool:
-        """Return whether a run, the events bound at their sites, can go on with an event."""
+        """Return whether a run, with events bound at their sites, can continue with an event."""
         states = [(((whole, ()),), ())]
         for step in steps:
             states = [
@@ -451,34 +453,36 @@ class _Part:
         for state, taken in states:
             for node, site, nots, _ in _steps(state):
                 step = Bound(event, node.variable, site, nots)
-                if node.type != self.events[event].type or not self._local(step):
+                if node.type != self.events[event].type or not self._satisfies_local(step):
                     continue
                 longer = (*taken, step)
                 if all(
-                    self._holds(whole, predicate, longer, complete=False)
-                    for predicate in self._mine(whole)
-                ) and self._free(longer, (), around, extending=True):
+                    self._is_satisfied(whole, predicate, longer, complete=False)
+                    for predicate in self._conditions_of(whole)
+                ) and self._is_free(longer, (), around, extending=True):
                     return True
         return False
 
     # --- conditions -----------------------------------------------------------------------------
 
-    def _mine(self, whole: pt.Pattern) -> list[Expression]:
+    def _conditions_of(self, whole: pt.Pattern) -> list[Expression]:
         """Return the conditions on several events of a pattern."""
-        own = {event.variable for event in pt.positive_events(whole)}
-        found = []
+        variables = {event.variable for event in pt.positive_events(whole)}
+        predicates = []
         for predicate in self.query.where:
             read = ex.attributes(predicate)
             names = {a.variable for a in read}
             if len(names) <= 1 and all(a.reference in SINGLE for a in read):
                 continue
-            if all(own.intersection(variables_named(self.query.pattern, name)) for name in names):
-                found.append(predicate)
-        return found
+            if all(
+                variables.intersection(variables_named(self.query.pattern, name)) for name in names
+            ):
+                predicates.append(predicate)
+        return predicates
 
     def _variables(self, name: str, whole: pt.Pattern) -> set[str]:
-        own = {event.variable for event in pt.positive_events(whole)}
-        return own.intersection(variables_named(self.query.pattern, name))
+        positive = {event.variable for event in pt.positive_events(whole)}
+        return positive.intersection(variables_named(self.query.pattern, name))
 
     def _neighbours(self, whole: pt.Pattern) -> set[tuple[str, str]]:
         """Return the variables that may be bound to neighbours."""
@@ -497,10 +501,10 @@ class _Part:
             self._pairs[whole] = pairs
         return self._pairs[whole]
 
-    def _holds(
+    def _is_satisfied(
         self, whole: pt.Pattern, predicate: Expression, steps: tuple[Bound, ...], *, complete: bool
     ) -> bool:
-        """Return whether a condition holds for all events of an assignment that it is about."""
+        """Return whether a condition is true for all events that it is about."""
         read = ex.attributes(predicate)
         names = list(dict.fromkeys(a.variable for a in read))
         late = any(a.reference in LATE for a in read)
@@ -519,7 +523,7 @@ class _Part:
             variables = self._variables(name, whole)
             return len(variables) > 1 or bool(kleene & variables)
 
-        turning = [
+        iterated = [
             n
             for n in names
             if any(
@@ -528,17 +532,17 @@ class _Part:
                 for a in read
             )
         ]
-        if late and not turning:
+        if late and not iterated:
             places = [len(steps)]
         else:
-            triggers = turning if late else names
+            triggers = iterated if late else names
             places = [
                 number
                 for number, step in enumerate(steps)
                 if any(step.variable in self._variables(name, whole) for name in triggers)
             ]
         for place in places:
-            filled = self._filled(whole, predicate, steps, place, late, several)
+            filled = self._with_values(whole, predicate, steps, place, late, several)
             if filled is not None and not is_true(filled, lambda _: None):
                 return False
         return True
@@ -546,7 +550,7 @@ class _Part:
     def _binds(self, whole: pt.Pattern, predicate: Expression, steps: tuple[Bound, ...]) -> bool:
         """Return whether an assignment binds all variables of a condition.
 
-        Else the condition does not apply. COUNT(a[]) is 0 where nothing is bound, and needs none.
+        Otherwise the condition does not apply. COUNT(a[]) needs no event: without any it is 0.
         """
         counted = {
             id(leaf)
@@ -566,23 +570,23 @@ class _Part:
     ) -> Iterator[dict[str, int]]:
         kleene = pt.kleene_variables(whole)
         for number, step in enumerate(steps):
-            for one, other in itertools.permutations(names):
-                if step.variable not in self._variables(other, whole):
+            for earlier_name, later_name in itertools.permutations(names):
+                if step.variable not in self._variables(later_name, whole):
                     continue
-                for earlier in self._variables(one, whole):
+                for earlier in self._variables(earlier_name, whole):
                     if goes_back(whole, earlier, step.variable):
                         continue
                     before = [n for n in range(number) if steps[n].variable == earlier]
                     if earlier in kleene and (earlier, step.variable) in self._neighbours(whole):
                         before = [n for n in before if n == number - 1]
                     if before:
-                        yield {one: before[-1], other: number}
+                        yield {earlier_name: before[-1], later_name: number}
 
     def _value(self, step: Bound, name: str | None) -> Any:
         return self.events[step.event].value(name)
 
-    def _filled(self, whole, predicate, steps, place, late, several):  # type: ignore[no-untyped-def]
-        """Return a condition with values for attributes; None if it is not about the event."""
+    def _with_values(self, whole, predicate, steps, place, late, several):  # type: ignore[no-untyped-def]
+        """Return a condition with values for attributes; None if it does not apply to the event."""
         current = steps[place] if place < len(steps) else None
         read = ex.attributes(predicate)
         missing = object()
@@ -603,41 +607,43 @@ class _Part:
 
         def chosen(a: Attribute) -> Any:
             name = a.variable
-            iterates = any(o.variable == name and o.reference in INDEXED | SINGLE for o in read)
+            iterates = any(
+                leaf.variable == name and leaf.reference in INDEXED | SINGLE for leaf in read
+            )
             match a.reference:
                 case Reference.LAST:
-                    found = events_of(name, len(steps))[-1:]
+                    events = events_of(name, len(steps))[-1:]
                 case Reference.NTH:
-                    found = events_of(name, len(steps))[a.position - 1 : a.position]
+                    events = events_of(name, len(steps))[a.position - 1 : a.position]
                 case Reference.FROM_LAST:
-                    found = events_of(name, len(steps))[-a.position - 1 :][:1]
-                    found = found if len(events_of(name, len(steps))) > a.position else []
+                    events = events_of(name, len(steps))[-a.position - 1 :][:1]
+                    events = events if len(events_of(name, len(steps))) > a.position else []
                 case Reference.BACK:
-                    found = []
+                    events = []
                     before = events_of(name, place)
                     if is_current(name) and place and steps[place - 1] in before[-1:]:
-                        found = before[-a.position :][:1] if len(before) >= a.position else []
+                        events = before[-a.position :][:1] if len(before) >= a.position else []
                 case Reference.FIRST if late:
-                    found = events_of(name, len(steps))[:1]
+                    events = events_of(name, len(steps))[:1]
                 case Reference.FIRST if is_current(name) and not iterates:
-                    found = [current] if not events_of(name, place) else []
+                    events = [current] if not events_of(name, place) else []
                 case Reference.FIRST:
-                    found = earlier(name)[:1]
+                    events = earlier(name)[:1]
                 case Reference.PREVIOUS:
-                    found = []
+                    events = []
                     if (
                         is_current(name)
                         and place
                         and (steps[place - 1].variable in self._variables(name, whole))
                     ):
-                        found = [steps[place - 1]]
+                        events = [steps[place - 1]]
                 case _ if is_current(name):
-                    found = [current]
+                    events = [current]
                 case _ if late and not several(name):
-                    found = events_of(name, len(steps))[-1:]
+                    events = events_of(name, len(steps))[-1:]
                 case _:
-                    found = earlier(name)[-1:]
-            return self._value(found[0], a.name) if found else missing
+                    events = earlier(name)[-1:]
+            return self._value(events[0], a.name) if events else missing
 
         def fill(node: Expression) -> Expression | None:
             match node:
@@ -666,8 +672,8 @@ class _Part:
                     inner = fill(operand)
                     return None if inner is None else ex.InList(inner, choices)
                 case ex.Binary(operator, left, right):
-                    one, other = fill(left), fill(right)
-                    return None if one is None or other is None else ex.Binary(operator, one, other)
+                    sides = fill(left), fill(right)
+                    return None if None in sides else ex.Binary(operator, *sides)
                 case Call(name, arguments):
                     parts = [fill(argument) for argument in arguments]
                     return None if None in parts else Call(name, tuple(parts))
@@ -688,11 +694,11 @@ class _Part:
         ]
         rows = [row for row in rows if None not in row]
         if name in self.users:
-            made = self.users[name]()
-            state = made.init()
+            aggregate = self.users[name]()
+            state = aggregate.init()
             for row in rows:
-                state = made.step(state, *row)
-            return made.value(state) if rows else None
+                state = aggregate.step(state, *row)
+            return aggregate.value(state) if rows else None
         values = [row[0] for row in rows]
         if name == "COUNT":
             return len(values)
@@ -761,10 +767,10 @@ class _Part:
         return tuple(values)
 
 
-def goes_back(whole: pt.Pattern, one: str, other: str) -> bool:
-    """Return whether a SEQ puts `other` before `one`, and none puts `one` before `other`."""
+def goes_back(whole: pt.Pattern, first: str, second: str) -> bool:
+    """Return whether `second` comes before `first` in a SEQ, and `first` before it in none."""
 
-    def puts(before: str, after: str) -> bool:
+    def is_ordered(before: str, after: str) -> bool:
         return any(
             before in _names(node.parts[p]) and after in _names(node.parts[q])
             for node in pt.walk(whole)
@@ -772,7 +778,7 @@ def goes_back(whole: pt.Pattern, one: str, other: str) -> bool:
             for p, q in itertools.combinations(range(len(node.parts)), 2)
         )
 
-    return puts(other, one) and not puts(one, other)
+    return is_ordered(second, first) and not is_ordered(first, second)
 
 
 def _names(pattern: pt.Pattern) -> set[str]:
