@@ -143,17 +143,28 @@ def test_arrays_and_nan_are_loaded_unchanged() -> None:
     assert nan[1:] == [1.0, 1.0, 1.0]
 
 
+ZONES = st.none() | st.timezones() | st.sampled_from(
+    [dt.UTC, dt.timezone(dt.timedelta(minutes=-90), "x"), pytz.UTC, pytz.FixedOffset(90)]
+)  # fmt: skip
+PYTZ = st.builds(
+    lambda zone, moment: pytz.timezone(zone).fromutc(moment),
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Asia/Kolkata"]),
+    st.datetimes(dt.datetime(1950, 1, 1), dt.datetime(2060, 1, 1)),
+)
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-    | st.binary() | st.decimals(allow_nan=False) | st.datetimes() | st.timedeltas() | st.uuids(),
-    lambda inner: st.lists(inner) | st.tuples(inner, inner)
+    | st.text(st.characters(categories=["Cs", "Cc"])) | st.binary() | st.decimals(allow_nan=False)
+    | st.fractions() | st.complex_numbers(allow_nan=False) | st.dates() | st.times(timezones=ZONES)
+    | st.datetimes(timezones=ZONES) | PYTZ | PYTZ.map(pd.Timestamp) | st.timedeltas() | st.uuids()
+    | st.integers(-(2**63) + 1, 2**63 - 1).map(lambda n: np.datetime64(n, "us")),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | inner.map(lambda v: (v, [v], v))
     | st.dictionaries(st.text() | st.integers() | st.tuples(st.integers(), st.text()), inner)
     | st.builds(Slotted, inner) | st.builds(Extent, st.floats(allow_nan=False), st.just(0.0)),
 )  # fmt: skip
 
 
 @given(PLAIN)
-@settings(max_examples=100)
+@settings(max_examples=max(100, EXAMPLES))
 def test_drawn_values_are_loaded_unchanged(value: Any) -> None:
     assert repr(decode(encode(value))) == repr(value)
 
