@@ -192,13 +192,13 @@ def aggregation(query: Query) -> Aggregation:
         variables = frozenset(variables_named(query.pattern, over.variable))
         types = {event.variable: event.type for event in pt.positive_events(query.pattern)}
         variables &= types.keys()
-        wanted = Field(kind, variables, attribute)
+        entry = Field(kind, variables, attribute)
         if kind in SPREAD[:2]:
-            wanted = replace(wanted, type=types[min(variables)], turn=turn)
-        place = extremes if wanted.is_extreme else linear
-        if wanted not in place:
-            place.append(wanted)
-        return place.index(wanted)
+            entry = replace(entry, type=types[min(variables)], turn=turn)
+        place = extremes if entry.is_extreme else linear
+        if entry not in place:
+            place.append(entry)
+        return place.index(entry)
 
     for item in query.returns:
         name = column_name(item)
@@ -233,9 +233,9 @@ def aggregation(query: Query) -> Aggregation:
                 column = ResultColumn(name, outcome, fields, attribute)
             case _:
                 raise TypeError(f"not an aggregate of a trend query: {item.expression}")
-        taken = {named.name for named in columns} | set(query.group_by)
-        taken |= {"window_start", "window_end"}
-        if name in taken:
+        names = {other.name for other in columns} | set(query.group_by)
+        names |= {"window_start", "window_end"}
+        if name in names:
             raise QuerySemanticError(
                 f"Two columns of the result are named '{name}': give one of them an alias with AS.",
                 span=item.expression.span,

@@ -99,8 +99,8 @@ def guarded_template(query: Query) -> Template:
         return _assembled(query, positions, local, read, useful, negatives, fields, witness)
 
     def positive(pattern: pt.Pattern) -> Template:
-        built = build(pattern, fields)
-        return _without_idle(built) if query.strategy is Strategy.CONTIGUOUS else built
+        template = build(pattern, fields)
+        return _without_idle(template) if query.strategy is Strategy.CONTIGUOUS else template
 
     fields = aggregation(query)
     parts = joined_parts(query.pattern)
@@ -111,9 +111,11 @@ def guarded_template(query: Query) -> Template:
             span=query.pattern.span or query.span,
             query=query.name,
         )
-    built = tuple(map(positive, parts))
+    templates = tuple(map(positive, parts))
     warnings = contradictions(query, local, live) + impossible_neighbours(query, placed)
-    return replace(built[0] if len(built) == 1 else _joined(*built), warnings=warnings)
+    return replace(
+        templates[0] if len(templates) == 1 else _conjunction(*templates), warnings=warnings
+    )
 
 
 def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expression]]) -> Nfa:
@@ -124,7 +126,7 @@ def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expressio
     return Nfa(len(symbols) + 1, tuple(moves), accepting)
 
 
-class _Asked:
+class _MoveConditions:
     """The conditions of moves and their anchors, from the readings of the predicates."""
 
     def __init__(self, read: Iterable[Reading], onward: Onward, variable: Sequence[str]) -> None:
@@ -187,7 +189,7 @@ def _assembled(
     for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
         if p + 1 in useful and q + 1 in useful:
             onward.setdefault(p, []).append((q, ways))
-    asked = _Asked(read, onward, variable)
+    move_conditions = _MoveConditions(read, onward, variable)
     spots: dict[_Spot, int] = {}
     order: list[_Spot] = []
 
@@ -211,10 +213,10 @@ def _assembled(
         for entered, ways, unless in entered_at(steps, sites, query.pattern, exactly=is_next):
             later = variable[next(iter(entered))]
             reads = Reads(
-                conditions=asked.between(before, later, spot.first_events),
+                conditions=move_conditions.between(before, later, spot.first_events),
                 free=ways,
                 unless=unless,
-                checks=asked.checks(later, spot.first_events),
+                checks=move_conditions.checks(later, spot.first_events),
             )
             moves.append(Move(number, enter(spot.first_events, entered), reads))
     states = tuple(
@@ -231,7 +233,7 @@ def _assembled(
         states=states,
         moves=tuple(moves),
         ends=ends,
-        anchors=tuple(asked.anchors),
+        anchors=tuple(move_conditions.anchors),
         negatives=negatives,
         aggregation=fields,
         ambiguous=witness is not None,
@@ -260,7 +262,7 @@ def _without_idle(template: Template) -> Template:
     return with_negatives(free, [template.negatives[number] for number in numbers])
 
 
-def _joined(left: Template, right: Template) -> Template:
+def _conjunction(left: Template, right: Template) -> Template:
     """Put the automata of the two patterns that AND joins side by side.
 
     If one of them has no trends, there are no pairs, and nothing ends.

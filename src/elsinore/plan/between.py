@@ -71,11 +71,11 @@ def readings(query: Query, whole: pt.Pattern, predicate: Expression) -> Iterator
 def _of_neighbours(
     query: Query, whole: pt.Pattern, predicate: Expression, name: str
 ) -> Iterator[Reading]:
-    bound = _bound(query, whole, name)
+    variables = _positive_variables(query, whole, name)
     backward = {a for a in ex.attributes(predicate) if a.reference is Reference.PREVIOUS}
     condition = _between(predicate, backward)
-    for earlier in bound:
-        for later in bound:
+    for earlier in variables:
+        for later in variables:
             yield Reading(earlier, later, condition, anchored=False)
 
 
@@ -85,9 +85,9 @@ def _of_first(
     (before,) = set(names) - {after}
     earlier_read = {a for a in ex.attributes(predicate) if a.variable == before}
     condition = _between(predicate, earlier_read)
-    firsts = frozenset(_bound(query, whole, after))
+    firsts = frozenset(_positive_variables(query, whole, after))
     single = _single(whole)
-    for earlier in _bound(query, whole, before):
+    for earlier in _positive_variables(query, whole, before):
         for later in sorted(firsts):
             yield Reading(earlier, later, condition, anchored=earlier in single, first=firsts)
 
@@ -99,8 +99,8 @@ def _of_two(
     for before, after in (names, names[::-1]):
         earlier_read = {a for a in ex.attributes(predicate) if a.variable == before}
         condition = _between(predicate, earlier_read)
-        for earlier in _bound(query, whole, before):
-            for later in _bound(query, whole, after):
+        for earlier in _positive_variables(query, whole, before):
+            for later in _positive_variables(query, whole, after):
                 if not goes_back(whole, earlier, later):
                     yield Reading(earlier, later, condition, anchored=earlier in single)
 
@@ -125,16 +125,16 @@ def _puts_in_order(pattern: pt.Pattern, earlier: str, later: str) -> bool:
     if isinstance(pattern, pt.Negation):
         return False
     if isinstance(pattern, pt.Sequence):
-        seen = False
+        is_after = False
         for part in pattern.parts:
             names = {event.variable for event in pt.positive_events(part)}
-            if seen and later in names:
+            if is_after and later in names:
                 return True
-            seen = seen or earlier in names
+            is_after = is_after or earlier in names
     return any(_puts_in_order(part, earlier, later) for part in pt.children(pattern))
 
 
-def _bound(query: Query, whole: pt.Pattern, name: str) -> list[str]:
+def _positive_variables(query: Query, whole: pt.Pattern, name: str) -> list[str]:
     positive = {event.variable for event in pt.positive_events(whole)}
     return [variable for variable in variables_named(query.pattern, name) if variable in positive]
 

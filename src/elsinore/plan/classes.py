@@ -267,27 +267,27 @@ def _may_be_one_time(values: Iterable[str | bool]) -> bool:
 
 def digits_of(predicates: Iterable[Expression]) -> tuple[Digit, ...]:
     """Return the fewest digits that encode a type's predicates."""
-    cut: dict[str, list[Expression]] = {}
-    chosen: dict[tuple[str, type], list[Expression]] = {}
+    by_number: dict[str, list[Expression]] = {}
+    by_choice: dict[tuple[str, type], list[Expression]] = {}
     plain: list[Expression] = []
     for predicate in predicates:
         comparison = comparison_with_number(predicate)
         choice = _choice(predicate)
         if comparison is not None:
-            cut.setdefault(comparison[0], []).append(predicate)
+            by_number.setdefault(comparison[0], []).append(predicate)
         elif choice is not None:
-            chosen.setdefault((choice[0], type(choice[1][0])), []).append(predicate)
+            by_choice.setdefault((choice[0], type(choice[1][0])), []).append(predicate)
         else:
             plain.append(predicate)
     digits: list[Digit] = []
-    for attribute, group in cut.items():
+    for attribute, group in by_number.items():
         if len(group) <= FEW:
             digits.extend(Bit(predicate) for predicate in group)
             continue
         comparisons = (comparison_with_number(predicate) for predicate in group)
         points = sorted({comparison[2] for comparison in comparisons if comparison is not None})
         digits.append(Cuts(attribute, tuple(points), tuple(group)))
-    for (attribute, _), tests in chosen.items():
+    for (attribute, _), tests in by_choice.items():
         group = tests
         if _may_be_one_time(_values_of(tests)):
             group = [test for test in tests if not any(map(_is_time, _values_of([test])))]

@@ -76,8 +76,8 @@ def _stays_true(check: Expression, neighbours: Collection[Expression]) -> bool:
     if checked is None:
         return False
     name, operator, _ = checked
-    kept = [(name, keeping, Attribute(PREVIOUS, name)) for keeping in _KEEPING[operator]]
-    return any(_compared(condition) in kept for condition in neighbours)
+    sufficient = [(name, keeping, Attribute(PREVIOUS, name)) for keeping in _KEEPING[operator]]
+    return any(_compared(condition) in sufficient for condition in neighbours)
 
 
 def _compared(condition: Expression) -> tuple[str, Operator, Expression] | None:

@@ -112,22 +112,22 @@ def merge_templates(
     entering = [_entering(template, q, place) for q, template in enumerate(templates)]
     edges = [tuple(entering[q][state]) for q, state in order]
     before = _ancestors(edges)
-    wanted = [
+    signatures = [
         [_signature(templates[q], q, entry, place) for entry in _fields(templates[q])]
         for q in range(len(templates))
     ]
-    kept: list[dict[Signature, None]] = [{TRENDS: None} for _ in order]
+    sums: list[dict[Signature, None]] = [{TRENDS: None} for _ in order]
     for (q, _), node in place.items():
-        for signature in wanted[q]:
-            seen = _restricted(signature, before[node])
-            if seen.contributors:
-                kept[node][seen] = None
+        for signature in signatures[q]:
+            restricted = _restricted(signature, before[node])
+            if restricted.contributors:
+                sums[node][restricted] = None
     nodes = tuple(
         Node(
             window=templates[q].query.window,
             edges=edges[node],
-            linear=tuple(s for s in kept[node] if not s.kind.is_extreme),
-            extremes=tuple(s for s in kept[node] if s.kind.is_extreme),
+            linear=tuple(s for s in sums[node] if not s.kind.is_extreme),
+            extremes=tuple(s for s in sums[node] if s.kind.is_extreme),
             storage=templates[q].states[state].storage,
             strategy=templates[q].query.strategy,
             closing=_closing(templates[q]).get(state, FREE),
@@ -135,7 +135,8 @@ def merge_templates(
         for node, (q, state) in enumerate(order)
     )
     ends = tuple(
-        _ends(q, template, wanted[q], nodes, before, place) for q, template in enumerate(templates)
+        _ends(q, template, signatures[q], nodes, before, place)
+        for q, template in enumerate(templates)
     )
     count = len(queries)
     return MergedTemplate(nodes, ends[:count], windows, ends[count:])
@@ -156,10 +157,10 @@ def field_index(node: Node, signature: Signature, before: frozenset[int]) -> int
     """Return the number of a signature in a node among its kind, None if nothing contributes."""
     if signature == TRENDS:
         return 0
-    seen = _restricted(signature, before)
-    if not seen.contributors:
+    restricted = _restricted(signature, before)
+    if not restricted.contributors:
         return None
-    return (node.extremes if signature.kind.is_extreme else node.linear).index(seen)
+    return (node.extremes if signature.kind.is_extreme else node.linear).index(restricted)
 
 
 def ancestors(nodes: Sequence[Node]) -> list[frozenset[int]]:
@@ -219,8 +220,8 @@ def _refined(
             incoming.append([])
         for move in template.moves:
             target = template.states[move.target]
-            asked = target.type, target.needs, target.lacks, move.reads
-            label = numbers.setdefault(asked, len(numbers))
+            guards = target.type, target.needs, target.lacks, move.reads
+            label = numbers.setdefault(guards, len(numbers))
             source = START if move.source == START else first + move.source
             incoming[first + move.target].append((source, label))
     divided = coarsest_division(
@@ -316,14 +317,14 @@ def _signature(
 
 
 def _restricted(signature: Signature, before: frozenset[int]) -> Signature:
-    seen = frozenset(entry for entry in signature.contributors if entry[0] in before)
-    return replace(signature, contributors=seen)
+    contributors = frozenset(entry for entry in signature.contributors if entry[0] in before)
+    return replace(signature, contributors=contributors)
 
 
 def _ends(
     q: int,
     template: Template,
-    wanted: Sequence[Signature],
+    signatures: Sequence[Signature],
     nodes: Sequence[Node],
     before: Sequence[frozenset[int]],
     place: dict[tuple[int, int], int],
@@ -338,10 +339,10 @@ def _ends(
         fields = ((node, field_index(nodes[node], signature, before[node])) for node in accepting)
         return tuple((node, field) for node, field in fields if field is not None)
 
-    linear = (TRENDS, *(s for s in wanted if not s.kind.is_extreme))
+    linear = (TRENDS, *(s for s in signatures if not s.kind.is_extreme))
     return QueryEnds(
         tuple(places(signature) for signature in linear),
-        tuple(places(signature) for signature in wanted if signature.kind.is_extreme),
+        tuple(places(signature) for signature in signatures if signature.kind.is_extreme),
     )
 
 

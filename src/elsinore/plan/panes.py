@@ -43,8 +43,8 @@ def action_rows(nodes: Sequence[Node]) -> tuple[int, ...]:
     >>> len(unit.spec.merged.nodes), max(action_rows(unit.spec.merged.nodes))
     (5, 2)
     """
-    before, kept = ancestors(nodes), stays(nodes)
-    leading = {number for number, stay in enumerate(kept) if not stay}
+    before, is_staying = ancestors(nodes), stays(nodes)
+    leading = {number for number, stay in enumerate(is_staying) if not stay}
     leading.update(*(several - {number} for number, several in enumerate(before)))
     together: list[set[int]] = [set() for _ in nodes]
     for reached_from in before:
@@ -52,8 +52,8 @@ def action_rows(nodes: Sequence[Node]) -> tuple[int, ...]:
             together[node] |= reached_from
     rows = [0] * len(nodes)
     for node in sorted(leading, key=lambda n: (len(before[n]), n)):
-        taken = {rows[node_beside] for node_beside in together[node]}
-        rows[node] = next(row for row in range(1, len(nodes) + 1) if row not in taken)
+        used = {rows[node_beside] for node_beside in together[node]}
+        rows[node] = next(row for row in range(1, len(nodes) + 1) if row not in used)
     return tuple(rows)
 
 

@@ -42,8 +42,8 @@ def local_predicates(query: Query) -> dict[str, frozenset[Expression]]:
         if not is_local(predicate):
             continue
         names = {attribute.variable for attribute in ex.attributes(predicate)}
-        bound = variables_named(query.pattern, names.pop()) if names else tuple(types)
-        for variable in bound:
+        variables = variables_named(query.pattern, names.pop()) if names else tuple(types)
+        for variable in variables:
             by_variable[variable].add(over_type(predicate, types[variable]))
     return {variable: frozenset(predicates) for variable, predicates in by_variable.items()}
 
@@ -234,12 +234,14 @@ def _across_rounds(
     """Return two names of which the first precedes the second only from one round to the next."""
     if len(names) != 2:
         return None
-    bound = {name: variables_named(query.pattern, name) for name in names}
+    variables = {name: variables_named(query.pattern, name) for name in names}
     for whole, positions in placed.items():
         variable = [event.variable for event in positions.events]
         near = {(variable[p], variable[q]) for p, q in positions.follow}
         for before, after in (names, names[::-1]):
-            for earlier, later in near.intersection(itertools.product(bound[before], bound[after])):
+            for earlier, later in near.intersection(
+                itertools.product(variables[before], variables[after])
+            ):
                 if goes_back(whole, earlier, later):
                     return before, after
     return None

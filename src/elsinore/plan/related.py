@@ -37,20 +37,20 @@ def related_negatives(query: Query, predicate: Expression) -> tuple[pt.Pattern, 
     names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
     kinds = {name: set(variables_named(query.pattern, name)) for name in names}
     for whole in wholes_of(query.pattern):
-        own = {event.variable for event in pt.positive_events(whole)}
-        if all(variables & own for variables in kinds.values()):
+        of_whole = {event.variable for event in pt.positive_events(whole)}
+        if all(variables & of_whole for variables in kinds.values()):
             return ()
     under_not = [name for name, variables in kinds.items() if not variables & positive]
     if not under_not:
         return ()  # of two patterns of AND or OR: planning says why they are never compared
     outer = _outer_negatives(query.pattern)
-    bound = {e.variable for negative in outer for e in pt.positive_events(negative)}
+    of_negatives = {e.variable for negative in outer for e in pt.positive_events(negative)}
     related = tuple(
         negative
         for negative in outer
         if all(positive_variables(query, name, negative) for name in under_not)
     )
-    inner = next((name for name in under_not if not kinds[name] <= bound), None)
+    inner = next((name for name in under_not if not kinds[name] <= of_negatives), None)
     reason = None
     if inner is not None:
         reason = (
@@ -146,9 +146,11 @@ def related_conditions(
     for predicate in query.where:
         for negative in related_negatives(query, predicate):
             if not isinstance(negative, pt.Event):
-                own = {event.variable for event in pt.positive_events(negative)}
-                named = {attribute.variable for attribute in ex.attributes(predicate)}
-                name = min(n for n in named if own.intersection(variables_named(query.pattern, n)))
+                of_negative = {event.variable for event in pt.positive_events(negative)}
+                read = {attribute.variable for attribute in ex.attributes(predicate)}
+                name = min(
+                    n for n in read if of_negative.intersection(variables_named(query.pattern, n))
+                )
                 raise QuerySemanticError(
                     f"'{name}' stands under NOT with others. Only a NOT of a single event can be "
                     "related to other events in a trend query. Return matches, which may relate "
