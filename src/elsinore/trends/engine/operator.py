@@ -19,9 +19,8 @@ from elsinore.trends.engine.conditions import ConditionColumns
 from elsinore.trends.engine.constants import ALWAYS, DYNAMIC, FOREVER, NO_SHARING, UNKNOWN
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder, engine_unit
-from elsinore.trends.engine.saving import load_store, save_store
 from elsinore.trends.engine.sharing.bursts import SharingCounts
-from elsinore.trends.engine.store import Store, bytes_per_slot
+from elsinore.trends.engine.store import Store, bytes_per_slot, load_store, save_store
 from elsinore.trends.engine.tables import Batch, no_attributes
 from elsinore.trends.engine.windows import rebuild
 from elsinore.trends.partials import totals_fields
@@ -344,6 +343,7 @@ class EngineOperator:
         builder, prefix = operator._builder, "store."
         saved = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
         load_store(operator._program, operator._store, saved)
+        rebuild(operator._store)
         numbers = builder.numbers(arrays["classes"].astype(np.int64)).tolist()
         builder.add_classes(numbers)
         operator._take_tables()

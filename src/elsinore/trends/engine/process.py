@@ -19,7 +19,7 @@ import cython
 from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, LIMIT, NEVER, UNKNOWN, Index
 from elsinore.trends.engine.numbers import add_lanes, clear, take_least
 from elsinore.trends.engine.ranges import note_matches, sort_leaf
-from elsinore.trends.engine.recurrence import act, carry
+from elsinore.trends.engine.recurrence import act, carry, touch
 from elsinore.trends.engine.rows import (
     drop_rows,
     empty_lane,
@@ -31,7 +31,7 @@ from elsinore.trends.engine.rows import (
 from elsinore.trends.engine.sharing.bursts import break_bursts, end_bursts, note_event, split
 from elsinore.trends.engine.sharing.edges import take_compared
 from elsinore.trends.engine.sharing.graphlets import store_graphlets, take, take_row
-from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Batch, Program
 from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
 

@@ -29,8 +29,7 @@ from elsinore.trends.engine.layout import ComparedSet, Layout
 from elsinore.trends.engine.sharing.program import SharingTables, side_by_side
 from elsinore.trends.engine.sharing.sets import sharing_sets
 from elsinore.trends.engine.steps import Rows, StepTables
-from elsinore.trends.engine.store import StoreShape
-from elsinore.trends.engine.tables import TABLES, Program
+from elsinore.trends.engine.tables import TABLES, Program, StoreShape
 from elsinore.trends.engine.updates import Update, Updates
 
 _lock = threading.RLock()  # of programs that operators share

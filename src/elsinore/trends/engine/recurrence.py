@@ -27,7 +27,7 @@ from elsinore.trends.engine.numbers import (
 )
 from elsinore.trends.engine.ranges import may_follow, read_rows, set_limits
 from elsinore.trends.engine.rows import make_scaled, new_row, place_of_anchor
-from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Batch, Program
 
 
@@ -80,6 +80,19 @@ def act(
     if store.row >= 0 and ends_trends(store, lanes):
         store.leaves[slot, program.blocks[block].rows].arriving += 1
     touch(store, slot, block, lane, lane + lanes)
+
+
+@cython.nogil
+def touch(store: Store, slot: Index, block: Index, begin: Index, end: Index) -> cython.void:
+    """Mark lanes of a block as having something to store at the end of the timestamp."""
+    if store.ranges[slot, block].end == 0:
+        store.touched[slot, store.slots[slot].touched] = block
+        store.slots[slot].touched += 1
+        store.ranges[slot, block].begin = begin
+        store.ranges[slot, block].end = end
+    else:
+        store.ranges[slot, block].begin = min(store.ranges[slot, block].begin, begin)
+        store.ranges[slot, block].end = max(store.ranges[slot, block].end, end)
 
 
 @cython.nogil

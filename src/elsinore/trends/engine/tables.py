@@ -1,4 +1,4 @@
-"""The tables of a program, and the columns of a batch.
+"""The tables of a program, the sizes of its state, and the columns of a batch.
 
 A *block* is a set of nodes of the same shape: it has a row of lanes for each sum, in which node i
 has the lanes `i * overlap` to `(i + 1) * overlap`, one for each window that can be open at a time.
@@ -18,6 +18,7 @@ Matches are dated by *moments*: the number of each timestamp in its slot.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import cython
@@ -94,6 +95,35 @@ TABLES = {
     **dict.fromkeys(("negatives", "places", "seeds", "members", "touched"), NUMBER),
     **dict.fromkeys(("member_units", "shared_addends", "shared_ranks"), NUMBER),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreShape:
+    """The sizes of a unit's state: per slot, and per row of totals."""
+
+    cells: int
+    extremes: int
+    lanes: int  # of all blocks
+    blocks: int
+    kinds: int
+    widest: int  # lanes of the widest block
+    fields: int
+    total_extremes: int
+    closing: int  # most totals of the open windows of a slot
+    row_blocks: int  # blocks with rows of events
+    row_cells: int  # of the widest of them
+    gathered: int  # most lanes of a read
+    row_extremes: int
+    sets: int  # sharing sets
+    cohorts: int
+    form_places: int  # in forms: growths and weights of all cohorts
+    leasts: int  # of all cohorts
+    units: int
+    forms: int  # most forms of a sharing set
+    snapshots: int  # values of snapshots of compared events, of all sharing sets
+    row_values: int  # columns that conditions read of earlier events
+    negatives: int
+    windows: int  # open at once, of all kinds
 
 
 @cython.cclass

@@ -19,6 +19,7 @@ import cython
 
 from elsinore.trends.engine.constants import LIMIT, Index
 from elsinore.trends.engine.numbers import Lanes, add_lanes, clear, normalise
+from elsinore.trends.engine.recurrence import touch
 from elsinore.trends.engine.rows import (
     allocate,
     begin_of,
@@ -28,7 +29,7 @@ from elsinore.trends.engine.rows import (
     forget_rows_before,
     make_scaled,
 )
-from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
 
 SPLIT = cython.declare(Index, 16)

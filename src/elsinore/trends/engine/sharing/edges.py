@@ -25,10 +25,10 @@ import cython
 from elsinore.trends.engine.constants import Index
 from elsinore.trends.engine.numbers import clear
 from elsinore.trends.engine.ranges import clear_gathered, read_rows
-from elsinore.trends.engine.recurrence import addend_of, gather
+from elsinore.trends.engine.recurrence import addend_of, gather, touch
 from elsinore.trends.engine.rows import new_row
 from elsinore.trends.engine.sharing.columns import add_up, column_of
-from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Batch, Program
 
 GREAT = cython.declare(cython.double, 2.0**480)  # products, and sums of 2**32 such, are plain

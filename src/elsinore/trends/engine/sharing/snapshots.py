@@ -34,9 +34,9 @@ import cython
 
 from elsinore.trends.engine.constants import DOWN, FOREVER, FORMS, LIMIT, Index
 from elsinore.trends.engine.numbers import Lanes, add_multiples, normalise
-from elsinore.trends.engine.recurrence import gather, least_of
+from elsinore.trends.engine.recurrence import gather, least_of, touch
 from elsinore.trends.engine.rows import make_scaled
-from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
 
 MOST = cython.declare(cython.double, 2.0**192)  # weights of one trend, whose products are doubles
