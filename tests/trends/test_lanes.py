@@ -10,7 +10,6 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends.engine.layout import Layout
-from elsinore.trends.engine.updates import Updates
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import unit_inputs
@@ -66,11 +65,10 @@ def test_lanes_give_what_their_queries_give_alone(pattern: str, window: str, sec
 def test_nodes_of_one_shape_are_one_block_in_the_order_of_their_constants() -> None:
     ready = plan(parse_workload(workload(QUERIES[0], "WITHIN 10 seconds SLIDE 5 seconds")))
     (given,) = unit_inputs(ready, table_of(stream(4, 8)), exact=False)
-    updates = Updates(given.unit)
-    layout = Layout(updates)
+    layout = Layout(given.unit)
     assert [(len(block.nodes), block.overlap) for block in layout.blocks] == [(2, 2), (5, 2)]
     cuts = [
-        min(str(edge.needs) for edge in updates.merged.nodes[node].edges)
+        min(str(edge.needs) for edge in given.unit.merged.nodes[node].edges)
         for node in layout.blocks[1].nodes
     ]
     assert cuts == sorted(cuts)

@@ -27,7 +27,7 @@ from elsinore.plan.merged import Place, QueryEnds, merge_templates
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, Cut, Reads, Template
 from elsinore.trends.engine.constants import NO_ADDEND, ONE, VALUE
-from elsinore.trends.engine.updates import SumUpdate, Update, Updates
+from elsinore.trends.engine.steps import SumUpdate, Update, Updates
 from elsinore.trends.values import EDGE, FOREVER
 
 NONE = int(FOREVER)  # the rank of no event

@@ -19,7 +19,7 @@ from elsinore.plan.explain import path_in_words
 from elsinore.plan.merged import nodes_of_states
 from elsinore.plan.template import ALL
 from elsinore.trends.engine.sharing.sets import sharing_sets
-from elsinore.trends.engine.updates import Updates
+from elsinore.trends.engine.steps import Updates
 from elsinore.trends.exact_sums import EventValues
 from elsinore.trends.graph import Bounds, Counts, HamletGraph, RecordedEvent, holds
 from elsinore.trends.graphlets import GraphBuilder, Piece, SharedSet, State

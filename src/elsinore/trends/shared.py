@@ -23,7 +23,7 @@ from elsinore.plan.unit import Partition
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.program import engine_unit
 from elsinore.trends.engine.sharing.sets import sharing_sets
-from elsinore.trends.engine.updates import Updates
+from elsinore.trends.engine.steps import Updates
 from elsinore.words import listed
 
 Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
@@ -106,7 +106,7 @@ def lane_sets(unit: TrendUnit) -> list[Shared]:
     passing = queries_through(engine.merged)
     sets = {
         tuple(sorted(set[int]().union(*(passing[node] for node in block.nodes))))
-        for block in Layout(Updates(engine)).blocks
+        for block in Layout(engine).blocks
         if len(block.nodes) > 1 and not engine.merged.nodes[block.nodes[0]].storage.is_seed
     }
     largest = [one for one in sorted(sets) if not any({*one} < {*other} for other in sets)]

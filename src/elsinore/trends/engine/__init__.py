@@ -4,7 +4,7 @@
 batches to the compiled loop (`process`). The state of a key is one row of lanes (`store`): the sums
 of each query of the same shape in each open window.
 
-- `updates`, `layout`, `steps`: what each class of events does to which lanes;
+- `layout`, `steps`: the lanes of nodes, and what each class of events does to them;
 - `process`: the loop over events, and storing what the events of a timestamp added;
 - `recurrence`: what one event adds to the lanes of a step (HAMLET, Equations 1 to 3);
 - `rows`, `ranges`, `bounds`: earlier events read one by one, or by ranges of an attribute's values;

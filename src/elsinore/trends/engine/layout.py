@@ -9,6 +9,7 @@ attribute's values, their blocks have rows of events, too (`elsinore.trends.engi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,11 +18,11 @@ from elsinore.automata.positions import FREE, Ways
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
-from elsinore.plan.merged import Edge, Node, coarsest_division
+from elsinore.plan import TrendUnit
+from elsinore.plan.classes import comparison_with_number
+from elsinore.plan.merged import Edge, MergedTemplate, Node, coarsest_division
 from elsinore.plan.ranges import sides
-from elsinore.plan.template import ALL, START, Cut, Reads
-from elsinore.trends.engine.constants import NO_ADDEND
-from elsinore.trends.engine.updates import Updates
+from elsinore.plan.template import ALL, START, Cut, Reads, Template
 
 FEWEST_SNAPSHOTS, MOST_SNAPSHOTS = 8, 64  # of a set whose events are compared
 
@@ -71,35 +72,40 @@ class KindLayout(NamedTuple):
 
 
 class ComparedSet(NamedTuple):
-    """Nodes that share compared events, each with the number of its way to compare them."""
+    """Nodes that share compared events, each with the number of its way to compare them.
+
+    addends: the number of different addends of their sums.
+    """
 
     members: Mapping[int, int]
     ways: tuple[Reads, ...]
+    addends: int
 
 
 class Layout:
     """The blocks of a unit's nodes, and the places of each node's sums."""
 
     def __init__(
-        self, updates: Updates, rows: int = 0, compared: Mapping[int, ComparedSet] | None = None
+        self, unit: TrendUnit, rows: int = 0, compared: Mapping[int, ComparedSet] | None = None
     ) -> None:
         """Lay out a unit's nodes; compared: sharing sets by their numbers.
 
         rows: of a pane's action, which are lanes instead of windows; 0 without panes.
         """
-        self.overlaps = [rows or overlap_of(window) for window in updates.windows]
-        nodes = updates.nodes
+        nodes, windows = unit.merged.nodes, unit.merged.windows
+        kind_of = [windows.index(node.window) for node in nodes]
+        self.overlaps = [rows or overlap_of(window) for window in windows]
         self.blocks: list[Block] = []
         self.kinds: list[KindLayout] = []
         self.block_of = [0] * len(nodes)
         self.node_place = [0] * len(nodes)
         compared = compared or {}
         self.reader_blocks: dict[tuple[int, int], int] = {}  # of a set and a way to compare
-        shapes, ranks = _shapes(updates, compared), updates.lane_order
+        shapes, ranks = _shapes(nodes, kind_of, compared), lane_order(unit)
         members: dict[tuple[int, int], list[int]] = {}
         for node, shape in enumerate(shapes):
-            members.setdefault((updates.kind_of[node], shape), []).append(node)
-        onward = _edges_from(updates)
+            members.setdefault((kind_of[node], shape), []).append(node)
+        onward = _edges_from(nodes)
         cell = extreme = 0
         for kind, overlap in enumerate(self.overlaps):
             first_cell, first_extreme = cell, extreme
@@ -140,12 +146,10 @@ class Layout:
             self.kinds.append(KindLayout(first_cell, cell, first_extreme, extreme))
         self.cells, self.extremes = cell, extreme
         for number, one in compared.items():
-            self._add_reader_blocks(number, one, updates)
+            self._add_reader_blocks(number, one)
 
-    def _add_reader_blocks(self, number: int, one: ComparedSet, updates: Updates) -> None:
+    def _add_reader_blocks(self, number: int, one: ComparedSet) -> None:
         """Add the blocks whose lanes are a set's snapshots, one for each way to compare."""
-        of_members = [updates.update(node, updates.nodes[node].edges) for node in one.members]
-        addends = {part.addend for update in of_members for part in update.sums} - {NO_ADDEND}
         lanes = sum(self.blocks[b].width for b in {self.block_of[n] for n in one.members})
         columns = min(max(2 * lanes, FEWEST_SNAPSHOTS), MOST_SNAPSHOTS)
         for node, way in one.members.items():
@@ -155,7 +159,7 @@ class Layout:
                     self.blocks[self.block_of[node]],
                     nodes=(),
                     cell=self.cells,
-                    sums=1 + len(addends),
+                    sums=1 + one.addends,
                     snapshots=columns,
                 )
                 self.blocks.append(block)
@@ -177,10 +181,10 @@ class Layout:
         return block.extreme + number * block.width + self.node_place[node] * block.overlap
 
 
-def _edges_from(updates: Updates) -> list[list[Edge]]:
+def _edges_from(nodes: Sequence[Node]) -> list[list[Edge]]:
     """Return the edges that lead on from each node."""
-    onward: list[list[Edge]] = [[] for _ in updates.nodes]
-    for node in updates.nodes:
+    onward: list[list[Edge]] = [[] for _ in nodes]
+    for node in nodes:
         for edge in node.edges:
             if edge.source != START:
                 onward[edge.source].append(edge)
@@ -209,19 +213,20 @@ def _ends_of(cuts: list[Cut], order: Expression) -> set[bool]:
     return {is_high for cut in cuts for _, is_high in sides(cut, order)}
 
 
-def _shapes(updates: Updates, compared: Mapping[int, ComparedSet]) -> list[int]:
+def _shapes(
+    nodes: Sequence[Node], kind_of: Sequence[int], compared: Mapping[int, ComparedSet]
+) -> list[int]:
     """Number the shapes of nodes: two nodes have one shape if their surroundings are equal.
 
     Types do not count. Nodes of one shape are read by the same ranges, and share compared events in
     one set.
     """
-    nodes = updates.nodes
     set_of = {node: number for number, one in compared.items() for node in one.members}
-    onward = _edges_from(updates)
+    onward = _edges_from(nodes)
     reads: dict[Reads, int] = {}
     labels = (
         (
-            updates.kind_of[number],
+            kind_of[number],
             len({edge.type for edge in node.edges if edge.source == number}),
             len(node.linear),
             tuple(signature.kind for signature in node.extremes),
@@ -243,6 +248,64 @@ def _shapes(updates: Updates, compared: Mapping[int, ComparedSet]) -> list[int]:
             sorted(
                 (numbers[edge.source], reads.setdefault(edge.reads, len(reads)))
                 for edge in nodes[node].edges
+            )
+        ),
+    )
+
+
+def lane_order(unit: TrendUnit) -> list[tuple[int, int]]:
+    """Return the sort keys of nodes of one shape, so that events change adjacent lanes.
+
+    Queries are ordered by the constants of their thresholds, then by their types from the last to
+    the first. A node has the place of the first query whose trends pass through it, so that nodes
+    and their predecessors have the same order.
+    """
+    templates, nodes = unit.templates, unit.merged.nodes
+    passed = [_backward(unit.merged, query) for query in range(len(templates))]
+    types = [tuple(sorted({edge.type for edge in node.edges})) for node in nodes]
+    ranked = sorted(
+        (_thresholds(templates[query]), [types[node] for node in several], query)
+        for query, several in enumerate(passed)
+    )
+    order: dict[int, int] = {}
+    for place, (*_, query) in enumerate(ranked):
+        for node in passed[query]:
+            order.setdefault(node, place)
+    return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
+
+
+def _backward(merged: MergedTemplate, query: int) -> list[int]:
+    """Return the nodes that trends of a query pass through, those of their last events first."""
+    ends = itertools.chain(*merged.ends[query].linear)
+    reached = dict.fromkeys([node for node, _ in ends])
+    pending = list(reached)
+    for node in pending:
+        for edge in merged.nodes[node].edges:
+            if edge.source != START and edge.source not in reached:
+                reached[edge.source] = None
+                pending.append(edge.source)
+    return pending
+
+
+def _thresholds(
+    template: Template,
+) -> tuple[tuple[str, ...], tuple[tuple[str, float], ...]]:
+    """Return the types of events that a query's local predicates restrict, and the constants.
+
+    Constants are those that attributes are compared with, by attribute and operator.
+    """
+    states = [state for state in template.states if state.needs]
+    if not states:
+        return (), ()
+    predicates: set[Expression] = set().union(*(state.needs for state in states))
+    comparisons = (comparison_with_number(predicate) for predicate in predicates)
+    return (
+        tuple(sorted({state.type for state in states})),
+        tuple(
+            sorted(
+                (f"{comparison[0]} {comparison[1].value}", float(comparison[2]))
+                for comparison in comparisons
+                if comparison is not None
             )
         ),
     )

@@ -28,9 +28,8 @@ from elsinore.trends.engine.constants import FOREVER, NO_STEPS, UNKNOWN
 from elsinore.trends.engine.layout import ComparedSet, Layout
 from elsinore.trends.engine.sharing.program import SharingTables, side_by_side
 from elsinore.trends.engine.sharing.sets import sharing_sets
-from elsinore.trends.engine.steps import Rows, StepTables
+from elsinore.trends.engine.steps import Rows, StepTables, Update, Updates
 from elsinore.trends.engine.tables import TABLES, Program, StoreShape
-from elsinore.trends.engine.updates import Update, Updates
 
 _lock = threading.RLock()  # of programs that operators share
 TABLE_LIMIT = 2**22  # most classes of a table by class; more are numbered as they occur
@@ -61,8 +60,12 @@ class ProgramBuilder:
         self.unit = unit
         self.updates = Updates(unit)
         sets = sharing_sets(self.updates)
-        compared = {n: ComparedSet(s.members, s.ways) for n, s in enumerate(sets) if s.is_compared}
-        self.layout = Layout(self.updates, rows, None if rows else compared)
+        compared = {
+            number: ComparedSet(each.members, each.ways, len(self.updates.addends(each.members)))
+            for number, each in enumerate(() if rows else sets)
+            if each.is_compared
+        }
+        self.layout = Layout(unit, rows, compared)
         self.bounds = Bounds(has_fine_lengths=unit.has_fine_lengths)
         self._rows: Rows = {name: [] for name in TABLES}
         self.steps = StepTables(self.updates, self.layout, self.bounds, self._rows)

@@ -11,8 +11,7 @@ from elsinore.trends.engine.constants import FORMS, NO_ADDEND, NO_RANK
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.optimizer import cell_price, value_price
 from elsinore.trends.engine.sharing.sets import SharingSet
-from elsinore.trends.engine.steps import Rows, StepTables, Weights
-from elsinore.trends.engine.updates import Update, Updates
+from elsinore.trends.engine.steps import Rows, StepTables, Update, Updates, Weights
 
 NO_UNIT = -1
 Steps = list[tuple[int, list[int]]]  # each with its nodes in the order of their lanes

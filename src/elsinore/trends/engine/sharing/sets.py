@@ -30,7 +30,8 @@ from elsinore.model.window import overlap_of
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Edge, MergedTemplate, Node, queries_through
 from elsinore.plan.template import ALL, START, Cut, Reads
-from elsinore.trends.engine.updates import Update, Updates
+from elsinore.trends.engine.layout import lane_order
+from elsinore.trends.engine.steps import Update, Updates
 
 Predicates = tuple[frozenset[Expression], frozenset[Expression]]  # that hold, that do not
 MANY_CELLS = 16  # of the windows of one query, from which on sharing among them can pay
@@ -70,7 +71,7 @@ class SharingSet:
 def sharing_sets(updates: Updates) -> list[SharingSet]:
     """Return the sets of a unit in which at least two lanes can share bursts."""
     merged = updates.merged
-    passing = queries_through(merged)
+    passing, order = queries_through(merged), lane_order(updates.unit)
     sets = []
     ways_of: dict[str, dict[Reads, list[int]]] = {}  # of one query each, by type
     for type_name, reads, is_repeated, nodes in _entered(merged):
@@ -79,7 +80,7 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
         neighbours = _Neighbours(updates, type_name, is_repeated=is_repeated)
         can_share = is_repeated and all(map(neighbours.can_compare, nodes))
         if reads == ALL:
-            for node in sorted(nodes, key=updates.lane_order.__getitem__):
+            for node in sorted(nodes, key=order.__getitem__):
                 beside = neighbours.twins(node)
                 if beside is not None:
                     cohorts.setdefault(_predicates(merged, node, type_name), []).append(node)
