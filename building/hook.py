@@ -1,7 +1,12 @@
-"""Hatchling's build hook: compiled modules are part of a wheel, or of a working copy."""
+"""Hatchling's build hook: compiled modules are part of a wheel, or of a working copy.
+
+A wheel's build reuses the C files and objects of an earlier build in the folder ELSINORE_SCRATCH,
+if it is set: a working copy has them in build/scratch-compiled-TAG.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -31,7 +36,8 @@ class CompiledModules(BuildHookInterface[Any]):
             return
         self.folder = tempfile.mkdtemp(prefix="elsinore-")
         compiled = Path(self.folder, "compiled")
-        compiling.compile_modules(compiled, Path(self.folder, "scratch"), checked=False)
+        scratch = os.environ.get("ELSINORE_SCRATCH") or Path(self.folder, "scratch")
+        compiling.compile_modules(compiled, Path(scratch), checked=False)
         for binary in compiled.rglob("*.*"):
             build_data["force_include"][str(binary)] = str(binary.relative_to(compiled))
         build_data["pure_python"] = False

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import venv
 from pathlib import Path
@@ -18,6 +19,7 @@ from elsinore.compiled_modules import COMPILING, compiled_sources
 
 ROOT = COMPILING.parent.parent
 SITE = Path(pytest.__file__).parent.parent  # what wheels of other packages were installed into
+UNOPTIMIZED = os.environ | {"CFLAGS": "-O0"}  # to optimize takes most of the time
 FIRST = "import cython\n\n\ndef answer(numbers: cython.int[::1]) -> cython.int:\n    return {}\n"
 
 
@@ -25,7 +27,7 @@ def run_python(program: str, root: Path, **environment: str) -> subprocess.Compl
     """Run a program that imports `elsinore` from a working copy."""
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": str(root / "src")} | environment,
+        env=UNOPTIMIZED | {"PYTHONPATH": str(root / "src")} | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -70,7 +72,7 @@ def test_a_changed_module_is_compiled_once_by_processes_that_start_together(
     started = [
         subprocess.Popen(
             [sys.executable, "-c", program],
-            env=os.environ | {"PYTHONPATH": str(working_copy / "src")},
+            env=UNOPTIMIZED | {"PYTHONPATH": str(working_copy / "src")},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -178,26 +180,25 @@ def test_an_error_says_what_to_install(working_copy: Path, tmp_path: Path) -> No
     assert "pip install 'cython>=3.2'" in message("Cython", without | {"CC": "cc"})
 
 
-def test_a_wheel_built_without_a_compiler_runs_a_query_elsewhere(tmp_path: Path) -> None:
-    # From a source distribution; the build fetches Zig's compiler. This working copy is compiled
-    # by the same code with the C compiler of the machine, if there is one.
-    (tmp_path / "empty").mkdir()
-    # To optimize takes most of the time.
-    environment = dict(os.environ) | {"PATH": str(tmp_path / "empty"), "CFLAGS": "-O1"}
-    environment.pop("CC", None)
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+
+
+def test_a_wheel_of_a_source_distribution_runs_a_query_elsewhere(tmp_path: Path) -> None:
     hatchling = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
     subprocess.run(hatchling, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    source = str(next(tmp_path.glob("*.tar.gz")))
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    wheels = tmp_path / "wheels"
-    built = [*pip, "wheel", "--no-deps", f"--wheel-dir={wheels}", source]
+    # What this working copy has compiled is reused: compiling everything takes a minute.
+    tag = sysconfig.get_config_var("SOABI")
+    shutil.copytree(ROOT / "build" / f"scratch-compiled-{tag}", tmp_path / "scratch")
+    wheels, source = tmp_path / "wheels", str(next(tmp_path.glob("*.tar.gz")))
+    built = [*PIP, "wheel", "--no-deps", "--no-build-isolation", f"--wheel-dir={wheels}", source]
+    environment = os.environ | {"ELSINORE_SCRATCH": str(tmp_path / "scratch")}
     subprocess.run(built, env=environment, check=True)
     (wheel,) = wheels.glob("elsinore-*.whl")
     assert not wheel.name.endswith("none-any.whl")
 
     venv.create(tmp_path / "other", with_pip=False)
     python = tmp_path / "other" / "bin" / "python"
-    installed = [*pip, f"--python={python}", "install", "--no-deps", "--no-index", str(wheel)]
+    installed = [*PIP, f"--python={python}", "install", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(installed, check=True)
     # The other packages are those of this environment, except Cython.
     check = (ROOT / "building" / "check_wheel.py").read_text()
@@ -209,3 +210,40 @@ def test_a_wheel_built_without_a_compiler_runs_a_query_elsewhere(tmp_path: Path)
     assert done.stdout.strip().endswith(
         str(python.parent.parent / "lib" / SITE.parent.name / "site-packages" / "elsinore")
     )
+
+
+def test_a_build_without_a_compiler_fetches_one(working_copy: Path, tmp_path: Path) -> None:
+    # Of two modules: a class with fields, and functions that modules share. This working copy is
+    # compiled by the same code, with the C compiler of the machine if there is one.
+    package = working_copy / "src" / "elsinore"
+    for name in ("numeric/pairs.py", "trends/engine/constants.py", "trends/engine/numbers.py"):
+        for path in (ROOT / "src" / "elsinore").glob(name.replace(".py", ".p*")):
+            target = package / path.relative_to(ROOT / "src" / "elsinore")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
+    project = (ROOT / "pyproject.toml").read_text()
+    kept = re.findall(
+        r"^\[(?:build-system|tool\.hatch[^\n]*)\]\n(?:[^\n]+\n)+", project, re.MULTILINE
+    )
+    named = '[project]\nname = "elsinore"\ndynamic = ["version"]\n'
+    (working_copy / "pyproject.toml").write_text("\n".join([named, *kept]))
+    (tmp_path / "empty").mkdir()
+    # To optimize takes most of the time.
+    environment = os.environ | {"PATH": str(tmp_path / "empty"), "CFLAGS": "-O0"}
+    environment.pop("CC", None)
+    built = [*PIP, "wheel", "--no-deps", f"--wheel-dir={tmp_path}", str(working_copy)]
+    subprocess.run(built, env=environment, check=True)
+    (wheel,) = tmp_path.glob("elsinore-*.whl")
+    site = tmp_path / "elsewhere" / "site"
+    shutil.unpack_archive(wheel, site, "zip")
+    program = (
+        f"import sys; sys.modules['cython'] = None; sys.path.insert(0, {str(site)!r})\n"
+        "import numpy as np, elsinore.first as first\n"
+        "from elsinore.numeric.pairs import PairNumbers\n"
+        "none = np.zeros(0, np.int64)\n"
+        "print(first.answer(np.zeros(1, np.intc)), PairNumbers(none, none, 4).count)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.stdout, done.stderr) == ("41 0\n", "")

@@ -15,6 +15,7 @@ import elsinore as el
 from oracles.matches import Happening
 from support.drawn import Drawn
 from support.matches import ATTRIBUTES, USERS, held, queries, streams
+from support.small_rooms import POSTPONED_KERNELS, interpret_evaluations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -180,8 +181,9 @@ def test_spark_gives_the_matches_of_drawn_queries(spark: SparkSession) -> None:
 
 
 def test_both_drivers_run_an_evaluation_of_a_paper_and_count_the_same_work(
-    spark: SparkSession,
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    interpret_evaluations(monkeypatch, POSTPONED_KERNELS)  # in this process, not in workers
     workload = el.Workload.parse("""
         QUERY q RETURN k, b[].n AS b PATTERN SEQ(A a, B+ b, C c) WHERE [k] AND c.v <= MAX(b[].v);
     """)

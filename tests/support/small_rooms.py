@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -15,10 +16,8 @@ from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
 from support.uncompiled import in_python
 
-EVALUATION_KERNELS = (
-    (run_kernels, "scan_runs"),
-    (postponed_search, "scan_main_runs"),
-)
+POSTPONED_KERNELS = ((postponed_search, "scan_main_runs"),)
+EVALUATION_KERNELS = ((run_kernels, "scan_runs"), *POSTPONED_KERNELS)
 
 
 @cache
@@ -26,12 +25,15 @@ def _plain_python(module: ModuleType, name: str) -> Any:
     return in_python(getattr(module, name))
 
 
-def interpret_evaluations(patch: pytest.MonkeyPatch) -> None:
-    """Run the evaluations of papers as plain Python: Numba compiles each for ten seconds.
+def interpret_evaluations(
+    patch: pytest.MonkeyPatch, kernels: Sequence[tuple[ModuleType, str]] = EVALUATION_KERNELS
+) -> None:
+    """Run the evaluations of papers as plain Python: Numba compiles each kernel for ten seconds.
 
-    The tests of their figures (`tests/benchmarks/test_sase_figures.py`) run them compiled.
+    Each kernel runs compiled in one test: `scan_runs` in `tests/benchmarks/test_sase_figures.py`,
+    `scan_main_runs` by Spark's workers in `tests/drivers/test_matches.py`.
     """
-    for module, name in EVALUATION_KERNELS:
+    for module, name in kernels:
         patch.setattr(module, name, _plain_python(module, name))
 
 
