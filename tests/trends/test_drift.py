@@ -241,7 +241,7 @@ def deviations(
     """Return the deviation of each value in each turn, 0 where it is in no epoch of that."""
     (unit,) = plan(parse_workload(text_of(text, grouped=False))).units
     window, size = spec_of(unit).squared[0].window, len(values)
-    cells = shifts.cells(np.zeros(size, np.int64), np.array(groups, np.int64))
+    cells = shifts.cells(0, np.array(groups, np.int64))
     times, values = np.array(times, np.int64), np.array(values, np.float64)
     rows = Rows(cells, times, values, np.ones(size, np.uint8))
     return np.array(shifts.deviations(rows, window))

@@ -38,7 +38,8 @@ def shared_patterns(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[S
     patterns: list[SharedPattern] = []
     for _, unit in units:
         names = [template.query.name for template in unit.members]
-        bursts = [(p, q) for p, q in burst_sets(unit, sharing) if len(q) > 1]
+        bursts = [] if sharing is Sharing.NEVER else burst_sets(unit)
+        bursts = [(pattern, queries) for pattern, queries in bursts if len(queries) > 1]
         merged: list[Shared] = []
         for pattern, queries in merged_sets(unit):
             known = (set(others) for name, others in (*bursts, *merged) if name == pattern)

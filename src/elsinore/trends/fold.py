@@ -1,6 +1,6 @@
-"""How events of trend queries are combined by panes, and folding what comes of keys.
+"""Applying actions and events to the windows of keys, in the order of time.
 
-Keys come batch by batch, and windows stay open from one batch to the next.
+Keys arrive batch by batch, and windows stay open from one batch to the next.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window, overlap_of
 from elsinore.numeric import LIMB_BITS
-from elsinore.numeric.arrays import normal
+from elsinore.numeric.arrays import added, normal
 from elsinore.numeric.spread import Extended, moved_by
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.panes import ActionSize, CannotFoldError, Combiner, Folder
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import QueryEnds
 from elsinore.trends.engine.constants import FOREVER
-from elsinore.trends.fold_sums import Folding, Numbers, add_up, fold, pairs_of_rows
+from elsinore.trends.fold_sums import Numbers, fold, pairs_of_rows
 from elsinore.trends.panes import Actions, ActionShape, ints, pane_numbers
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.values import Codes, Doubles, Ints, Rows, Shifts
@@ -59,10 +59,10 @@ class Acts(NamedTuple):
 
 
 class Fold:
-    """Folds the actions and the events of keys, one key after another."""
+    """Applies the actions and events of keys, one key after another."""
 
     def __init__(self, shape: ActionShape, *, ordered: bool, last_time: int | None = None) -> None:
-        """Make it for actions of a shape; `ordered`: simultaneous events are in an order.
+        """Prepare for actions of a shape; `ordered`: simultaneous events are in order.
 
         `last_time`: see `OperatorOptions`.
         """
@@ -70,18 +70,20 @@ class Fold:
         self._shape = shape
         self._last_time = last_time
         self._combiner = Actions(shape, ordered=ordered)
-        self._waiting: pa.RecordBatch | None = None  # a moment that may go on
-        self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
+        self._waiting: pa.RecordBatch | None = (
+            None  # the last moment, which may continue in the next batch
+        )
+        self._after: tuple[int, int] | None = (
+            None  # the last key, and its last moment that was applied
+        )
         self._shifts = Shifts(unit)  # of keys, and of epochs
-        cells, extremes = self._shape.cells, self._shape.extremes
-        room = np.zeros(cells), np.zeros(cells), np.empty(extremes, np.int64)
-        self._folding = Folding(shape.sum_terms, shape.rank_terms, room)
+        self._folding = shape.folding()
         self._open = [self._no_states() for _ in unit.merged.windows]
 
     def process(
         self, events: pa.RecordBatch, actions: pa.RecordBatch, *, final: bool
     ) -> list[pa.RecordBatch]:
-        """Take events and actions; return the totals of windows that are over."""
+        """Apply events and actions; return the totals of windows that have ended."""
         if self._waiting is not None:
             both = pa.Table.from_batches([self._waiting, events]).combine_chunks()
             events, self._waiting = both.to_batches()[0], None
@@ -90,32 +92,32 @@ class Fold:
             if whole < events.num_rows:
                 self._waiting, events = events.slice(whole), events.slice(0, whole)
         acts = self._acts(events, actions)
-        given: list[pa.RecordBatch] = []
+        totals: list[pa.RecordBatch] = []
         for number, window in enumerate(self._unit.merged.windows):
             states, spans = self._states(window, acts, self._open[number])
             fold(self._folding, spans, acts.numbers, *states[3:])
             over = count = len(states.key)
             if not final and self._after is not None:
                 key, last = self._after
-                goes_on = states.key == key
+                is_open = states.key == key
                 if window is not None:
-                    goes_on &= window.bounds(states.window)[1] > last
-                over -= int(np.count_nonzero(goes_on))  # they are the last
+                    is_open &= window.bounds(states.window)[1] > last
+                over -= int(np.count_nonzero(is_open))  # they are the last
             self._open[number] = states.between(over, count)
-            given += self._totals(window, states.between(0, over))
+            totals += self._totals(window, states.between(0, over))
         if self._after is not None:
             self._shifts.keep(self._shifts.groups == self._after[0])
         if self._last_time is None:
-            return given
+            return totals
         windows = [member.query.window for member in self._unit.members]
-        return [final_rows(totals, windows, self._last_time) for totals in given]
+        return [final_rows(batch, windows, self._last_time) for batch in totals]
 
     def _no_states(self) -> States:
         places, sums = np.zeros((3, 0), np.int64), np.zeros((2, 0, self._shape.cells))
         return States._make([*places, *sums, np.zeros((0, self._shape.extremes), np.int64)])
 
     def _acts(self, events: pa.RecordBatch, actions: pa.RecordBatch) -> Acts:
-        """Return actions in order, of events too. Raises CannotFoldError where they overlap."""
+        """Return all actions in order, those of events too. Raises CannotFoldError for overlaps."""
 
         def both(name: str, other: str) -> Ints:
             columns = (to_numpy(events.column(name)), to_numpy(actions.column(other)))
@@ -138,7 +140,7 @@ class Fold:
         return Acts(key[rows], group[rows], first[rows], numbers)
 
     def _numbers(self, key: Ints, time: Ints, actions: NDArray[Any]) -> Numbers:
-        """Return the numbers of actions, deviations of a key and an epoch from one shift."""
+        """Return the numbers of actions, with the deviations of a key and epoch from one shift."""
         mantissas = np.ascontiguousarray(actions["mantissas"])
         powers = np.where(np.isfinite(mantissas), actions["powers"].astype(np.float64), BEYOND)
         by: dict[int, NDArray[np.float64]] = {}
@@ -155,9 +157,9 @@ class Fold:
     def _less(
         self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return [turn, action] by how much the shifts of epochs are less than those of actions."""
+        """Return [turn, action] the shifts of actions minus those of epochs."""
         rows = Rows(
-            cells=self._shifts.cells(np.full(len(key), place), key),
+            cells=self._shifts.cells(place, key),
             times=time,
             values=np.ascontiguousarray(shift),
             present=(~np.isnan(shift)).view(np.uint8),
@@ -165,7 +167,7 @@ class Fold:
         return np.array(self._shifts.deviations(rows, self._unit.squared[place].window))
 
     def _runs(self, key: Ints, first: Ints, acted: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-        """Return where events of one key and pane begin and end that follow one another."""
+        """Return where runs of consecutive events of one key and pane begin and end."""
         fresh = np.ones(len(key), np.bool_)
         panes = pane_numbers(self._unit, first)
         fresh[1:] = acted[1:] | acted[:-1] | (key[1:] != key[:-1]) | (panes[1:] != panes[:-1])
@@ -175,7 +177,7 @@ class Fold:
         return begins[of_events], ends[of_events]
 
     def _check(self, key: Ints, first: Ints, last: Ints, acts: NDArray[np.bool_]) -> None:
-        """Raise CannotFoldError where an action's events are not apart in time from all others."""
+        """Raise CannotFoldError if the events of an action overlap in time with others."""
         if not len(key):
             return
         keys, lasts, before = key, last, acts
@@ -196,10 +198,11 @@ class Fold:
     def _states(
         self, window: Window | None, acts: Acts, carried: States
     ) -> tuple[States, NDArray[np.int64]]:
-        """Return windows that were open or hold actions, and which these are: [first, end).
+        """Return windows that were open or contain actions, and their actions: [first, end).
 
-        Those of a key that an action is the first, or the last, to be in follow one another, and
-        so do those of keys: both are the windows in order. What was open stands for an action.
+        For each action, the windows of its key of which it is the first, or the last, action are
+        consecutive: both lists are the windows in order. The windows that were open count as one
+        action.
         """
         first, last = _windows_of(window, acts.time)
         keys, groups, opened = acts.key, acts.group, int(len(carried.key) > 0)
@@ -228,7 +231,7 @@ class Fold:
         return States(keys[act], groups[act], index, numbers, powers, least), spans
 
     def _totals(self, window: Window | None, states: States) -> list[pa.RecordBatch]:
-        """Return what queries have in windows that are over, where they hold a trend of it."""
+        """Return the totals of queries in windows that have ended and contain trends."""
         unit, count = self._unit, len(states.key)
         queries = [
             n for n, template in enumerate(unit.templates) if template.query.window == window
@@ -236,7 +239,7 @@ class Fold:
         if not count or not queries:
             return []
         schema = totals_fields(unit, exact=False)
-        known: dict[object, dict[str, NDArray[Any]]] = {}  # what queries of the same ends have
+        known: dict[object, dict[str, NDArray[Any]]] = {}  # by the ends of queries
         for ends in (unit.merged.ends[query] for query in queries):
             if ends not in known:
                 known[ends] = self._columns(ends, states, schema)
@@ -252,7 +255,7 @@ class Fold:
     def _columns(
         self, ends: QueryEnds, states: States, schema: pa.Schema
     ) -> dict[str, NDArray[Any]]:
-        """Return the totals of windows that hold a trend of a query's."""
+        """Return the totals of windows that contain trends of a query."""
         shape = self._shape
         linear = [ints([shape.first_cell[node] + n for node, n in left]) for left in ends.linear]
         ended = linear if ends.pairs else linear[:1]
@@ -266,15 +269,13 @@ class Fold:
         of_query = np.full(len(rows), self._unit.merged.ends.index(ends))
         shifts = self._shifts.columns(of_query, states.key[rows], states.window[rows])
         columns |= {f"shift{place}": column for place, column in enumerate(shifts)}
-        sums = [np.zeros((2, len(rows))) for _ in linear]
-        for total, at in zip(sums, linear, strict=True):
-            add_up(states.numbers, states.powers, rows, at, *total)
+        sums = [_added_up(states, rows, cells) for cells in linear]
         if ends.pairs:
-            total, three = np.zeros((2, len(rows))), np.stack(sums, axis=1)
-            pairs_of_rows(*three, *total)
-            sums = [total]
-        for field, (mantissas, exponents) in enumerate(sums):
-            number = _extended(mantissas, exponents)
+            counts = zip(*(_engine_numbers(*count) for count in sums), strict=True)
+            total = np.zeros((2, len(rows)))
+            pairs_of_rows(*map(np.stack, counts), *total)
+            sums = [_extended(*total)]
+        for field, number in enumerate(sums):
             columns[f"cell{field}"], columns[f"power{field}"] = number
         for field, places in enumerate(ends.extremes):
             extremes = ints([shape.first_extreme[node] + n for node, n in places])
@@ -287,7 +288,7 @@ class Fold:
 
 
 class TrendPanes:
-    """The actions of panes on the sums of a unit's states, and their fold."""
+    """Combining the events of panes to actions, and applying these to windows."""
 
     def __init__(self, unit: TrendUnit) -> None:
         self._unit = unit
@@ -295,7 +296,7 @@ class TrendPanes:
 
     @property
     def size(self) -> ActionSize:
-        """What an action's price depends on."""
+        """The numbers on which the cost of an action depends."""
         merged = self._unit.merged
         touched: Counter[str] = Counter()
         for node in merged.nodes:
@@ -310,16 +311,24 @@ class TrendPanes:
         )
 
     def numbers(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of the pane that each time is in; 0 where no query has windows."""
+        """Return the number of the pane of each time; 0 if no query has windows."""
         return pane_numbers(self._unit, times)
 
     def combiner(self, *, ordered: bool) -> Combiner:
-        """Return what computes actions."""
+        """Return the computation of actions."""
         return Actions(self._shape, ordered=ordered)
 
     def folder(self, *, ordered: bool, last_time: int | None = None) -> Folder:
-        """Return what folds them."""
+        """Return the application of actions to windows."""
         return Fold(self._shape, ordered=ordered, last_time=last_time)
+
+
+def _added_up(states: States, rows: Ints, cells: Ints) -> Extended:
+    """Return the sum of some cells in each row."""
+    total: Extended = np.zeros(len(rows)), np.zeros(len(rows), np.int32)
+    for cell in cells:
+        total = added(*total, *_extended(states.numbers[rows, cell], states.powers[rows, cell]))
+    return total
 
 
 def _extended(mantissas: Doubles, powers: Doubles) -> Extended:
@@ -334,7 +343,7 @@ def _engine_numbers(mantissas: Doubles, exponents: Codes) -> tuple[Doubles, Doub
 
 
 def _whole_moments(events: pa.RecordBatch, actions: pa.RecordBatch) -> int:
-    """Return how many events are of moments that are over: not the last, if nothing follows it."""
+    """Return the number of events whose moment is complete."""
     rows: int = events.num_rows
     if not rows:
         return 0
@@ -359,7 +368,7 @@ def _bytes(column: pa.Array) -> NDArray[np.uint8]:
 
 
 def _windows_of(window: Window | None, times: Ints) -> tuple[Ints, Ints]:
-    """Return the first and the last window that hold times; the last is less where none does."""
+    """Return the first and last windows that contain times; the last is less if none does."""
     if window is None:
         none = np.zeros(len(times), np.int64)
         return none, none

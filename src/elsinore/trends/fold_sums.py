@@ -1,4 +1,4 @@
-"""The second stage: a key's actions, in the order of time, to sums of windows.
+"""The sums of a window after an action, and the pairs of trends of AND, compiled.
 
 With counts c and sums y by node, and an action's numbers M (see `ActionShape`), after the action
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import cython
+import numpy as np
 
 from elsinore.trends.engine.constants import Number
 from elsinore.trends.engine.numbers import pairs, plus, product
@@ -21,7 +22,13 @@ from elsinore.trends.engine.numbers import pairs, plus, product
 
 @cython.cclass
 class Folding:
-    """The terms of sums and of ranks (`ActionShape`), and room for what a window had before."""
+    """The terms of sums and extremes after an action, and the values of a window before it.
+
+    Sum c has the terms first[c] to first[c + 1]: each is the sum in a cell before the action (-1:
+    1) times a number of the action (-1: 1). Extreme x is the least of the terms first_rank[x] to
+    first_rank[x + 1]: a rank of the action and the extreme before it, if any (-1: none). A term
+    with a cell counts only if the cell has trends and the number of the action is not 0.
+    """
 
     first: cython.longlong[::1]
     cells: cython.longlong[::1]
@@ -35,10 +42,11 @@ class Folding:
     before_powers: cython.double[::1]
     before_least: cython.longlong[::1]
 
-    def __init__(self, sums: Any, ranks: Any, room: Any) -> None:
+    def __init__(self, sums: Any, ranks: Any) -> None:
         self.first, self.cells, self.numbers = sums
         self.first_rank, self.rank_cells, self.rank_numbers, self.ranks, self.extremes = ranks
-        self.before, self.before_powers, self.before_least = room
+        self.before, self.before_powers = np.zeros((2, len(sums[0]) - 1))
+        self.before_least = np.zeros(len(ranks[0]) - 1, np.int64)
 
 
 @cython.cclass
@@ -123,27 +131,6 @@ def least_after(
         if tables.extremes[term] >= 0:
             best = min(best, tables.before_least[tables.extremes[term]])
     return best
-
-
-def add_up(
-    sums: cython.const_double[:, ::1],
-    powers: cython.const_double[:, ::1],
-    rows: cython.const_longlong[::1],
-    cells: cython.const_longlong[::1],
-    totals: cython.double[::1],
-    total_powers: cython.double[::1],
-) -> None:
-    """Put the sum of some cells of each row into `totals` and `total_powers`."""
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    with cython.nogil:
-        for row in range(rows.shape[0]):
-            total: Number = Number(0.0, 0.0)
-            for place in range(cells.shape[0]):
-                mantissa: cython.double = sums[rows[row], cells[place]]
-                total = plus(total, Number(mantissa, powers[rows[row], cells[place]]))
-            totals[row] = total.mantissa
-            total_powers[row] = total.power
 
 
 def pairs_of_rows(

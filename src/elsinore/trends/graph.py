@@ -21,7 +21,7 @@ Bounds = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A sum of snapshots with whole coefficients, such as 4x + z (HAMLET, Section 3.3).
+    """A sum of snapshots with whole coefficients, for example 4x + z (HAMLET, Section 3.3).
 
     >>> print(Form({"x": 3}) + Form({"x": 1, "z": 1}))
     4x + z
@@ -139,6 +139,7 @@ class RecordedEvent:
     """An event as the operator saw it; `row` is its place among those that were recorded."""
 
     row: int
+    slot: int
     time: int
     code: int  # its class
     type: str

@@ -103,7 +103,7 @@ class GraphBuilder:
                 if any(counts.values()):
                     label = self._labels[event.type]
                     used[label] = used.get(label, 0) + 1
-                    name = f"{_lower(label)}{number}" + "'" * (used[label] - 1)
+                    name = f"{label[:1].lower()}{label[1:]}{number}" + "'" * (used[label] - 1)
                     self._insert(event, name, counts)
             self._end_moment(moment, counts_of)
         return self._graph()
@@ -285,7 +285,9 @@ class GraphBuilder:
         self, place: object, kind: str, vertices: tuple[Vertex, ...], *, shared: bool
     ) -> _Open:
         number = len(self._done) + 1
-        graphlet = _Open(f"{_upper(self._labels[kind])}{number}", kind, vertices, shared)
+        label = self._labels[kind]
+        name = f"{label[:1].upper()}{label[1:]}{number}"
+        graphlet = _Open(name, kind, vertices, shared)
         self._open[place] = graphlet
         self._done.append(graphlet)
         return graphlet
@@ -331,11 +333,3 @@ def _label(vertex: Vertex, among: Sequence[Vertex]) -> str:
     """Return the name of a vertex among others: its query, numbered if the query has several."""
     siblings = [v for v in among if v.query == vertex.query]
     return vertex.name if len(siblings) == 1 else f"{vertex.name}.{siblings.index(vertex) + 1}"
-
-
-def _lower(label: str) -> str:
-    return label[:1].lower() + label[1:]
-
-
-def _upper(label: str) -> str:
-    return label[:1].upper() + label[1:]

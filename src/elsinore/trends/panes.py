@@ -37,6 +37,7 @@ from elsinore.trends.engine.process import process, store_all_moments
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.store import Store, bytes_per_slot
 from elsinore.trends.engine.tables import Batch, Program, no_attributes
+from elsinore.trends.fold_sums import Folding
 from elsinore.trends.values import (
     Ints,
     Shifts,
@@ -46,67 +47,33 @@ from elsinore.trends.values import (
     rank_columns,
 )
 
-NONE = -1  # no cell, number, extreme or rank
-MOST_BYTES = 2**24  # of slots: so many runs of events are processed at once
+NONE = -1  # no cell, number, extreme or rank (`Folding`)
+MOST_BYTES = 2**24  # of the slots of runs that are processed at once
 
 
 class Places(NamedTuple):
-    """Where an action's numbers and extremes are in a slot, and which cells are 1 at first."""
+    """The places of an action's numbers and extremes in a slot, and the cells that begin with 1."""
 
     numbers: Ints
     extremes: Ints
     ones: Ints
 
 
-class SumTerms(NamedTuple):
-    """What makes up each sum of a window after an action: first[c] to first[c + 1] of cell c.
-
-    Each term is the sum in a cell before the action (NONE: 1) times a number of it (NONE: 1).
-    """
-
-    first: Ints
-    cells: Ints
-    numbers: Ints
-
-
-class RankTerms(NamedTuple):
-    """What the least rank is taken of: first[x] to first[x + 1] of extreme x.
-
-    Each term is a rank of the action, if any, and the extreme before it, if any. A term with a cell
-    counts only if there are trends in the cell, and the number of the action is not 0.
-    """
-
-    first: Ints
-    cells: Ints
-    numbers: Ints
-    ranks: Ints
-    extremes: Ints
-
-
-def pane_of(unit: TrendUnit) -> tuple[int, int] | None:
-    """Return the length and the origin of panes, in ticks; None where no query has windows.
+def pane_numbers(unit: TrendUnit, times: Ints) -> Ints:
+    """Return the number of the pane that each time is in; 0 if no query has windows.
 
     Every bound of a window is one of a pane.
     """
     length = pane_length(unit.merged.windows)
     if length is None:
-        return None
-    first, *origins = (window.origin for window in unit.merged.windows if window is not None)
-    return math.gcd(length, *(origin - first for origin in origins)), first
-
-
-def pane_numbers(unit: TrendUnit, times: Ints) -> Ints:
-    """Return the number of the pane that each time is in; 0 where no query has windows."""
-    pane = pane_of(unit)
-    if pane is None:
         return np.zeros(len(times), np.int64)
-    length, origin = pane
-    return last_window(times, length, origin)
+    first, *origins = (window.origin for window in unit.merged.windows if window is not None)
+    return last_window(times, math.gcd(length, *(o - first for o in origins)), first)
 
 
 @dataclass(frozen=True)
 class ActionShape:
-    """The cells of a unit's nodes, windows left out, and where each sum is found in each node."""
+    """The cells of a unit's nodes in one window, and the places of an action's numbers."""
 
     unit: TrendUnit
 
@@ -128,7 +95,7 @@ class ActionShape:
 
     @cached_property
     def own_row(self) -> tuple[int, ...]:
-        """[node] -> the row of the trends that end there, or 0: they have none."""
+        """[node] -> the row of the trends that end there, or 0 for none."""
         return action_rows(self.unit.merged.nodes)
 
     @property
@@ -148,7 +115,7 @@ class ActionShape:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """An action: numbers by mantissa and power, as the engine's; ranks; shifts."""
+        """An action: the engine's numbers (mantissas and powers), ranks and shifts."""
         numbers = (len(self.places.numbers),)
         return np.dtype(
             [
@@ -166,7 +133,7 @@ class ActionShape:
 
     @cached_property
     def rows_of(self) -> tuple[dict[int, int], ...]:
-        """[node] -> the rows that its cells have beside row 0, and the nodes that these are of."""
+        """[node] -> the rows of its cells other than row 0, with the node of each row."""
         kept = stays(self.unit.merged.nodes)
         return tuple(
             {self.own_row[one]: one for one in sorted(several) if one != node or not kept[node]}
@@ -190,22 +157,22 @@ class ActionShape:
 
     @property
     def seeds(self) -> Ints:
-        """The cells that hold one empty trend when a window begins."""
+        """The cells that contain one empty trend when a window begins."""
         return self.first_cell[list(self.unit.merged.seeds)]
 
     @cached_property
     def builder(self) -> ProgramBuilder:
-        """The program of the unit's classes, with rows as lanes."""
+        """The engine's program for the unit, with rows as lanes."""
         return ProgramBuilder(self.unit, self.rows)
 
     @cached_property
     def bytes_per_slot(self) -> int:
-        """The memory that an action takes while it is worked out."""
+        """The memory that an action takes while it is computed."""
         return bytes_per_slot(self.builder.shape(0))
 
     @cached_property
     def places(self) -> Places:
-        """Where actions are in a slot, and the trends that rows begin with."""
+        """The places of an action in a slot, and of the trends with which rows begin."""
         layout = self.builder.layout
         numbers: list[int] = []
         extremes: list[int] = []
@@ -222,9 +189,11 @@ class ActionShape:
         ones += [layout.cell_of(number, 0) + row for number, row in enumerate(self.own_row) if row]
         return Places(ints(numbers), ints(extremes), ints(ones))
 
-    @cached_property
-    def sum_terms(self) -> SumTerms:
-        """What sums become."""
+    def folding(self) -> Folding:
+        """Return the terms of sums and extremes after an action."""
+        return Folding(self._sum_terms(), self._rank_terms())
+
+    def _sum_terms(self) -> list[Ints]:
         terms: list[list[tuple[int, int]]] = []
         for node, signatures in enumerate(n.linear for n in self.unit.merged.nodes):
             trends = int(self.first_cell[node])
@@ -238,11 +207,9 @@ class ActionShape:
                     if place and same is not None:
                         of_trends = int(self.first_number[trends]) + row
                         terms[-1].append((int(self.first_cell[source]) + same, of_trends))
-        return SumTerms(_starts(list(map(len, terms))), *_columns(terms, 2))
+        return [_starts(list(map(len, terms))), *_columns(terms, 2)]
 
-    @cached_property
-    def rank_terms(self) -> RankTerms:
-        """What extremes become."""
+    def _rank_terms(self) -> list[Ints]:
         terms: list[list[tuple[int, int, int, int]]] = []
         rank = 0
         for node, signatures in enumerate(n.extremes for n in self.unit.merged.nodes):
@@ -256,14 +223,14 @@ class ActionShape:
                     of_trends = int(self.first_number[self.first_cell[node]]) + row
                     terms[-1].append((trends, of_trends, rank + row, before))
                 rank += 1 + len(self.rows_of[node])
-        return RankTerms(_starts(list(map(len, terms))), *_columns(terms, 4))
+        return [_starts(list(map(len, terms))), *_columns(terms, 4)]
 
     def _stays(self, node: int) -> bool:
-        """Return whether trends that ended in a node stay what they are."""
+        """Return whether trends that ended in a node stay as they are."""
         return self.own_row[node] not in self.rows_of[node]
 
     def _field(self, node: int, signature: Signature) -> int | None:
-        """Return the number of a signature in a node, None if nothing contributes to it there."""
+        """Return the number of a signature in a node, None if the node does not store it."""
         return field_index(self.unit.merged.nodes[node], signature, self.before[node])
 
 
@@ -271,7 +238,7 @@ class Actions:
     """Computes the actions of runs of events."""
 
     def __init__(self, shape: ActionShape, *, ordered: bool) -> None:
-        """Make it for actions of a shape; `ordered`: simultaneous events are in an order."""
+        """Prepare for actions of a shape; `ordered`: simultaneous events are in order."""
         self._shape = shape
         self._ordered = ordered
 
@@ -290,7 +257,7 @@ class Actions:
     def _fill(
         self, actions: NDArray[Any], begins: Ints, ends: Ints, columns: dict[str, Any]
     ) -> None:
-        """Fill in the actions of runs, each of which has a slot of its own."""
+        """Compute the actions of runs, with a slot for each."""
         shape, builder, count = self._shape, self._shape.builder, len(begins)
         store = Store(builder.shape(0), self._ordered, one_slot=False, mode=NO_SHARING)
         store.grow_slots(count)
@@ -322,7 +289,7 @@ class Actions:
         actions["ranks"] = store.per_slot["stored.extremes"][:count, shape.places.extremes]
 
     def _tables(self, store: Store) -> Program:
-        """Return the tables with the classes that were added since."""
+        """Return the program with the classes that have been added."""
         program = self._shape.builder.tables()
         store.grow_reads(self._shape.builder.most_reads)
         store.grow_classes(len(program.classes))
@@ -331,10 +298,10 @@ class Actions:
     def _read(
         self, batch: pa.RecordBatch, begins: Ints, ends: Ints
     ) -> tuple[dict[str, Any], NDArray[np.float64]]:
-        """Return a batch's columns, and its shifts.
+        """Return a batch's columns, and the shifts of its deviations in all turns.
 
-        A shift is what deviations are from, in all turns: [run, place in `unit.squared`], NaN where
-        there is no value. A run's events are in the same windows.
+        Shifts are [run, place in `unit.squared`], NaN without values. A run's events are in the
+        same windows.
         """
         unit, builder = self._shape.unit, self._shape.builder
         runs = np.full(batch.num_rows, -1, np.int64)

@@ -1,14 +1,14 @@
 """Totals of closed windows as Arrow batches, and how they are added up.
 
-A row is what some of a group's keys hold in one window of one query: the extended-range numbers
-`cell<f>` and `power<f>` per linear field, and `extreme<x>` per MIN and MAX, a rank (see
-`elsinore.operators.ranks`), inverted for MAX; the greatest integer where there is no value.
-`shift<k>` is what deviations that have place k in `TrendUnit.squared` are from, in the turn of the
-window (`elsinore.plan.epochs`).
+A row has the totals of some keys of a group in one window of one query: the extended-range numbers
+`cell<f>` and `power<f>` for each linear field, and for MIN and MAX `extreme<x>`, a rank (see
+`elsinore.operators.ranks`), inverted for MAX; the greatest integer without values. `shift<k>` is
+the shift of the deviations that have place k in `TrendUnit.squared`, in the turn of the window
+(`elsinore.plan.epochs`).
 
-Totals of one group may come with different shifts, from different tasks or keys. They are brought
-to one before they are added up: that of the total with the most values, near which the group's mean
-then lies, or the variance is large beside what rounding leaves (`elsinore.numeric.spread`).
+Totals of one group from different tasks or keys may have different shifts. Before they are added
+up, they are moved to the shift of the total with the most values: the group's mean is near it, or
+the variance is large compared with rounding errors (`elsinore.numeric.spread`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from elsinore.plan.aggregates import Spread
 from elsinore.plan.epochs import turn_of
 from elsinore.trends.values import Doubles, Ints
 
-PLACE = ("query", "group", "window")  # rows that have the same are added up
+PLACE = ("query", "group", "window")  # rows with equal values are added up
 
 
 def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
@@ -52,7 +52,7 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
 def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.Table:
     """Add up rows of one (query, group, window); return one row for each, in that order.
 
-    `queries`: from the first to the last of these alone, where others may be there, too.
+    `queries`: only rows of queries from the first to the last of these; by default all.
     """
     if queries:
         places = to_numpy(table.column("query"))
@@ -94,7 +94,7 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
 
 
 def _with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table:
-    """Return totals whose rows of a run, from starts[r] to starts[r + 1], have the same shifts."""
+    """Return totals whose rows starts[r] to starts[r + 1] have the same shifts."""
     columns = {name: to_numpy(totals.column(name)) for name in totals.column_names}
     queries = columns["query"]
     run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -133,7 +133,7 @@ def _with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table
 def _move(
     columns: dict[str, NDArray[Any]], fields: tuple[int, int, int], rows: Ints, by: Doubles
 ) -> None:
-    """Take some rows' deviations from a shift that is less by so much."""
+    """Move the deviations of some rows to a shift that is less by `by`."""
     sums = [(columns[f"cell{field}"][rows], columns[f"power{field}"][rows]) for field in fields]
     for field, moved in zip(fields, moved_by(by, *sums), strict=False):
         for name, values in zip((f"cell{field}", f"power{field}"), moved, strict=True):
@@ -142,9 +142,9 @@ def _move(
 
 
 def from_means(unit: TrendUnit, query: int, sums: list[Number]) -> Iterator[tuple[int, float]]:
-    """Take exact sums of deviations from 0 as those from values' means, in the sums of all turns.
+    """Move exact sums of deviations from 0 to those from the values' means, in all turns.
 
-    Yields places in `unit.squared` and these means: that of most values, where there are several.
+    Yields places in `unit.squared` and these means: of several, the one of most values.
     """
     member = unit.members[query]
     several: dict[int, list[Spread]] = {}

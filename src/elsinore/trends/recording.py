@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from elsinore.trends.engine.sharing.sets import sharing_sets
 from elsinore.trends.engine.steps import Updates
 from elsinore.trends.exact_sums import EventValues
 from elsinore.trends.graph import Bounds, Counts, HamletGraph, RecordedEvent, holds
-from elsinore.trends.graphlets import GraphBuilder, Piece, SharedSet, State
+from elsinore.trends.graphlets import GraphBuilder, Piece, SharedSet
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 from elsinore.words import listed
 
@@ -97,9 +97,8 @@ class Recording:
         """Yield the graph of each key and each combination of windows that contain an event."""
         for key in self.keys:
             seen: set[object] = set()
-            for _, event in self._events_of(key):
-                windows = self._windows(event.time)
-                spans = tuple(windows.values())
+            for event in self._events_of(key):
+                spans = tuple(self._windows(event.time).values())
                 if spans not in seen:
                     seen.add(spans)
                     yield self.graph(key, event.time)
@@ -122,13 +121,9 @@ class Recording:
         if not events:
             raise InputError(f"No event of key {key} was recorded. Keys: {list(self.keys)[:20]}.")
         if time is None:
-            time = begin[1] if begin and begin[0] == key else events[0][1].time
+            time = begin[1] if begin and begin[0] == key else events[0].time
         windows = self._windows(time)
-        chosen = [
-            event
-            for _, event in events
-            if any(holds(span, event.time) for span in windows.values())
-        ]
+        chosen = [e for e in events if any(holds(span, e.time) for span in windows.values())]
         if len(chosen) > MOST_IN_WINDOW:
             raise InputError(
                 f"A graph is made of up to {MOST_IN_WINDOW:,} events of a key, and these windows "
@@ -136,12 +131,18 @@ class Recording:
             )
         table, names = self._kept(), self.unit.compared
         compared = {name: compared_values(table.column(f"pair:{name}")) for name in names}
-        counts = Counts(self.unit, EventValues(compared, {}, {}), windows, self._moments(chosen))
+        groups = itertools.groupby(chosen, lambda e: e.row if self.ordered else e.time)
+        moments = [list(group) for _, group in groups]
+        counts = Counts(self.unit, EventValues(compared, {}, {}), windows, moments)
         sets = _shared_sets(self.unit, self.sharing, events)
         graph = GraphBuilder(counts, sets, self._labels(), key=key).build()
         if any(graphlet.shared for graphlet in graph.graphlets):
             return graph
-        return replace(graph, why_unshared=_why_unshared(self.unit))
+        queries = listed([member.query.name for member in self.unit.members], SHOWN)
+        why = f"no burst was shared among {queries}: explain() says who may share"
+        if len(self.unit.members) == 1:
+            why = f"{queries} is alone in its operator: explain() says why of each other query"
+        return replace(graph, why_unshared=why)
 
     def _kept(self) -> pa.Table:
         if not _has_graphlets(self.unit):
@@ -155,26 +156,18 @@ class Recording:
             raise InputError("There are no graphlets: the queries use none of the events.")
         return self.events
 
-    def _events_of(self, key: int) -> list[tuple[int, RecordedEvent]]:
-        """Return the slots and events of a key in order; rows are those of `events`."""
+    def _events_of(self, key: int) -> list[RecordedEvent]:
+        """Return the events of a key in order; rows are those of `events`."""
         table = self._kept()
         known: dict[int, tuple[str, frozenset[Expression]]] = {}
         events = []
         columns = (table.column(name).to_pylist() for name in ("key", "time", "class", "slot"))
         for row, (of, time, code, slot) in enumerate(zip(*columns, strict=True)):
-            if of != key:
-                continue
-            if code not in known:
-                known[code] = self.unit.classes.decode(code)
-            events.append((slot, RecordedEvent(row, time, code, *known[code])))
+            if of == key:
+                if code not in known:
+                    known[code] = self.unit.classes.decode(code)
+                events.append(RecordedEvent(row, slot, time, code, *known[code]))
         return events
-
-    def _moments(self, events: Sequence[RecordedEvent]) -> list[list[RecordedEvent]]:
-        if self.ordered:
-            return [[event] for event in events]
-        return [
-            list(of_one) for _, of_one in itertools.groupby(events, lambda recorded: recorded.time)
-        ]
 
     def _windows(self, time: int) -> dict[str, Bounds]:
         """Return the bounds of each query's first window that contains a time."""
@@ -226,14 +219,6 @@ def _no_graphlets(unit: TrendUnit) -> str:
     return f"These queries have no graphlets, as each goes its own way through the events. {paths}."
 
 
-def _why_unshared(unit: TrendUnit) -> str:
-    """Return why no graphlet is shared."""
-    names = [member.query.name for member in unit.members]
-    if len(names) == 1:
-        return f"{names[0]} is alone in its operator: explain() says why of each other query"
-    return f"no burst was shared among {listed(names, SHOWN)}: explain() says who may share"
-
-
 def _bounds(window: Window | None, time: int) -> Bounds:
     """Return the bounds of the first window that contains a time; empty bounds if none does."""
     if window is None:
@@ -245,52 +230,41 @@ def _bounds(window: Window | None, time: int) -> Bounds:
 def _shared_sets(
     unit: TrendUnit,
     sharing: Sequence[SharingStatistics],
-    events: Sequence[tuple[int, RecordedEvent]],
+    events: Sequence[RecordedEvent],
 ) -> list[SharedSet]:
-    """Return the sharing sets of a unit, with the bursts of one key.
-
-    events: those of the key, each with its slot.
-    """
+    """Return the sharing sets of a unit, with the bursts of one key's events."""
     records_of = {
         (statistics.name, statistics.queries): statistics.records for statistics in sharing
     }
     nodes, sets = nodes_of_states(unit.templates), []
-    for found in sharing_sets(Updates(unit)):
-        holders = set(found.members) if found.is_compared else set().union(*found.holders)
+    for sharing_set in sharing_sets(Updates(unit)):
+        holders = set().union(*sharing_set.holders)
+        if sharing_set.is_compared:
+            holders = set(sharing_set.members)
         members = frozenset(state for state, node in nodes.items() if node in holders)
         queries = dict.fromkeys(query for query, _ in sorted(members))
         names = tuple(unit.templates[query].query.name for query in queries)
-        records = records_of.get((found.pattern, names), ())
-        sets.append(SharedSet(members, _pieces(unit, members, records, events)))
+        records = records_of.get((sharing_set.pattern, names), ())
+        states = [unit.templates[query].states[state] for query, state in members]
+        taken = [e for e in events if any(state.takes(e.type, e.true) for state in states)]
+        sets.append(SharedSet(members, _pieces(records, taken)))
     return sets
 
 
-def _pieces(
-    unit: TrendUnit,
-    members: Collection[State],
-    records: Sequence[BurstRecord],
-    events: Sequence[tuple[int, RecordedEvent]],
-) -> dict[int, Piece]:
-    """Return the piece of each event, by its row; a record has the time of its first event."""
-    taken = [(slot, event) for slot, event in events if _takes(unit, members, event)]
+def _pieces(records: Sequence[BurstRecord], events: Sequence[RecordedEvent]) -> dict[int, Piece]:
+    """Return the piece of each event of a sharing set, by its row.
+
+    A record has the time of its first event, and the slot of its key.
+    """
     by_row: dict[int, Piece] = {}
     place = 0
     for number, record in enumerate(sorted(records, key=lambda piece_record: piece_record.time)):
         begin = place
-        while begin < len(taken) and taken[begin][1].time < record.time:
+        while begin < len(events) and events[begin].time < record.time:
             begin += 1
-        if begin == len(taken) or taken[begin][1].time != record.time:
-            continue
-        if taken[begin][0] != record.key:
-            continue
-        for _, event in taken[begin : begin + record.events]:
-            by_row[event.row] = Piece(number, record.shared > 1)
-        place = begin + record.events
+        first = events[begin : begin + 1]
+        if [(event.time, event.slot) for event in first] == [(record.time, record.key)]:
+            place = begin + record.events
+            for event in events[begin:place]:
+                by_row[event.row] = Piece(number, record.shared > 1)
     return by_row
-
-
-def _takes(unit: TrendUnit, members: Collection[State], event: RecordedEvent) -> bool:
-    return any(
-        unit.templates[query].states[state].takes(event.type, event.true)
-        for query, state in members
-    )

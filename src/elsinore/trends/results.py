@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_arrow, to_numpy
 from elsinore.expressions.length_sums import (
@@ -37,13 +36,13 @@ from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.values import FOREVER, Ints
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
-AT_ONCE = 2**14  # rows whose variances are worked out at once: what they are made from stays near
+AT_ONCE = 2**14  # rows whose variances are computed at once: they fit the processor's cache
 
 
 @once_per_unit
 def families(spec: TrendUnit) -> list[list[int]]:
-    """Return the queries whose results have the same columns and windows, in lists, by place."""
-    alike: dict[Hashable, list[int]] = {}
+    """Return lists of the places of queries whose results have the same columns and windows."""
+    by_form: dict[Hashable, list[int]] = {}
     for place, member in enumerate(spec.members):
         query, aggregation = member.query, member.aggregation
         form = (
@@ -52,8 +51,8 @@ def families(spec: TrendUnit) -> list[list[int]]:
             aggregation.columns,
             tuple(extreme.kind for extreme in aggregation.extremes),
         )
-        alike.setdefault(form, []).append(place)
-    return list(alike.values())
+        by_form.setdefault(form, []).append(place)
+    return list(by_form.values())
 
 
 def family_table(
@@ -66,10 +65,10 @@ def family_table(
 ) -> pa.Table:
     """Return the results of queries of one family: their places, groups, windows and aggregates.
 
-    `totals` are what the unit's operators gave out, in any order and pieces, of these queries or
-    also of others before the first or behind the last of them; `groups` the values of the unit's
-    grouping attributes by group code; `types` the types of the attributes. Bounds of windows are
-    int64 as times are, null without WITHIN. Rows are in the order of queries, groups and windows.
+    `totals` are the outputs of the unit's operators for these queries, in any order and pieces,
+    and perhaps for queries before the first or behind the last of them; `groups` the values of the
+    unit's grouping attributes by group code; `types` the types of the attributes. Bounds of windows
+    are int64 like times, null without WITHIN. Rows are in the order of queries, groups and windows.
     """
     groups, totals = _ranked(groups, totals)
     totals = merge(spec, totals, family).combine_chunks()
@@ -79,16 +78,18 @@ def family_table(
     codes = totals.column("group")
     columns = {QUERY: totals.column("query")}
     columns |= {group_column(query, name): by_name[name].take(codes) for name in query.group_by}
-    start, end = window_bounds(query.window, to_numpy(totals.column("window")))
-    columns |= {"window_start": start, "window_end": end}
+    bounds: Sequence[pa.Array] = [pa.nulls(totals.num_rows, pa.int64())] * 2
+    if query.window is not None:
+        bounds = list(map(to_arrow, query.window.bounds(to_numpy(totals.column("window")))))
+    columns |= dict(zip(("window_start", "window_end"), bounds, strict=True))
     columns |= _result_columns(template.aggregation, query.window, totals, types)
     return pa.table(columns)
 
 
 def _ranked(groups: Sequence[pa.Array], totals: pa.Table) -> tuple[Sequence[pa.Array], pa.Table]:
-    """Number groups in the order of their values, where that is less than sorting a result's rows.
+    """Number groups in the order of their values, if that is less work than sorting the result.
 
-    Rows that are merged in the order of group codes are then in that of the result.
+    Rows merged in the order of group codes are then in the order of the result.
     """
     if not groups or totals.num_rows < len(groups[0]):
         return groups, totals
@@ -136,20 +137,11 @@ def result_form(
 
 
 def group_column(query: Query, name: str) -> str:
-    """Return what a grouping attribute is called in the result: its alias, where RETURN has one."""
+    """Return the name of a grouping attribute in the result: its alias if RETURN has one."""
     for item in query.returns:
         if isinstance(item.expression, Column) and item.expression.name == name and item.alias:
             return item.alias
     return name
-
-
-def window_bounds(window: Window | None, indices: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
-    """Return starts and ends of windows, as int64; nulls for a query without windows."""
-    if window is None:
-        nothing = pa.nulls(len(indices), pa.int64())
-        return nothing, nothing
-    starts, ends = window.bounds(indices)
-    return to_arrow(starts), to_arrow(ends)
 
 
 def _result_columns(
@@ -172,8 +164,9 @@ def _result_columns(
         if column.outcome is Outcome.EXTREME:
             greatest = aggregation.extremes[field].kind is FieldKind.GREATEST
             ranks, edges = (to_numpy(totals.column(f"extreme{x}")) for x in column.fields)
+            is_null = (ranks == FOREVER) & (edges == FOREVER)  # an edge is 0 for the rank FOREVER
             kind = types[column.attribute or ""]
-            columns[column.name] = extreme_column(ranks, edges, greatest, kind)
+            columns[column.name] = from_ranks(~ranks if greatest else ranks, is_null, kind)
         elif exact:
             columns |= _exact_columns(column, totals, types)
         else:
@@ -301,12 +294,3 @@ def _double(number: Number) -> float:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
-
-
-def extreme_column(ranks: Ints, edges: Ints, greatest: bool, kind: pa.DataType) -> pa.Array:
-    """Return the values of a column of extremes, null where there was none.
-
-    `edges` are 0 where some value had the rank that stands for none.
-    """
-    nothing = (ranks == FOREVER) & (edges == FOREVER)
-    return from_ranks(~ranks if greatest else ranks, nothing, kind)

@@ -14,7 +14,7 @@ from elsinore.automata.positions import Ways
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import attributes
 from elsinore.plan.classes import Classes
-from elsinore.plan.template import End, Template
+from elsinore.plan.template import START, End, Template
 from elsinore.trends.exact_sums import CACHED, EventValues
 
 BEFORE_ALL = -1  # before the first moment
@@ -49,6 +49,9 @@ class Event(NamedTuple):
     states: frozenset[int] = frozenset()
 
 
+NO_EVENT = Event(BEFORE_ALL, -1)  # before the first event of a run
+
+
 class Gap(NamedTuple):
     """What lies strictly between two moments: no match of a NOT may lie there.
 
@@ -70,16 +73,18 @@ class Automaton:
     def __init__(self, template: Template, classes: Classes) -> None:
         self.template = template
         self.negatives = tuple(Automaton(negative, classes) for negative in template.negatives)
-        self.steps: list[list[Step]] = [[] for _ in template.states]
+        self.steps: list[list[Step]] = [[] for _ in (*template.states, START)]
+        self.begin = Run(START, (None,) * len(template.anchors))
         self.conditions = template.conditions
         number = {condition: place for place, condition in enumerate(self.conditions)}
         anchors = {anchor: place for place, anchor in enumerate(template.anchors)}
         self._anchors = [anchors.get(state.variable) for state in template.states]
-        for source, target, reads in ((m.source, m.target, m.reads) for m in template.steps):
+        for move in template.moves:
+            reads = move.reads
             conditions = tuple(number[condition] for condition in reads.conditions)
             checks = tuple((anchors[anchor], number[check]) for anchor, check in reads.checks)
-            step = Step(target, reads.free, reads.unless, conditions, checks)
-            self.steps[source].append(step)
+            step = Step(move.target, reads.free, reads.unless, conditions, checks)
+            self.steps[move.source].append(step)  # those from START are the last
         self.ends: list[list[End]] = [[] for _ in template.states]
         for end in template.ends:
             self.ends[end.source].append(end)
@@ -102,12 +107,9 @@ class Automaton:
             )
         return self._fitting[code]
 
-    def entered(self, before: Run | None, state: int, row: int) -> Run:
-        """Return the run that takes an event into a state; `before` is None for a first event."""
-        bound: list[int | None] = [None] * len(self._read_in)
-        if before is not None:
-            bound[:] = before.bound
-        anchor = self._anchors[state]
+    def entered(self, before: Run, state: int, row: int) -> Run:
+        """Return the run in which an event takes a state."""
+        bound, anchor = list(before.bound), self._anchors[state]
         if anchor is not None:
             bound[anchor] = row
         readers = zip(bound, self._read_in, strict=True)
@@ -155,17 +157,10 @@ class WindowRuns:
 
     def begun(self, event: Event) -> frozenset[Run]:
         """Return the runs that begin with an event."""
-        return frozenset(
-            self.automaton.entered(None, start.target, event.row)
-            for start in self.template.starts
-            if start.target in event.states
-            and self._is_free(
-                start.reads.free, Gap(BEFORE_ALL, event.moment, ((start.target, event.row),))
-            )
-        )
+        return frozenset(self.extended(self.automaton.begin, NO_EVENT, event))
 
     def extended(self, run: Run, last: Event, event: Event) -> tuple[Run, ...]:
-        """Return the runs that an event makes of a run whose last event, `last`, is earlier."""
+        """Return the runs in which an event extends a run whose last event is `last`."""
         runs = []
         for step in self.automaton.steps[run.state]:
             if step.target not in event.states or not all(
@@ -175,24 +170,24 @@ class WindowRuns:
             anchored = ((run.bound[anchor], condition) for anchor, condition in step.checks)
             if any(row is not None and not self.holds(c, row, event.row) for row, c in anchored):
                 continue
-            around = (run.state, last.row), (step.target, event.row)
-            gap = Gap(last.moment, event.moment, around)
+            around = (step.target, event.row)
+            gap = Gap(last.moment, event.moment, (*_place(run, last), around))
             if self._is_free(step.ways, gap) and not self._is_free(step.unless, gap):
                 runs.append(self.automaton.entered(run, step.target, event.row))
         return tuple(runs)
 
     def sides(self, run: Run, last: Event) -> frozenset[int]:
-        """Return the sides of AND of which a run is a trend if it ends with an event.
+        """Return the sides of AND of which a run that ends with an event is a trend.
 
-        Without AND there is side 0 alone.
+        Without AND, there is only side 0.
         """
-        gap = Gap(last.moment, len(self.moments), ((run.state, last.row),))
+        gap = Gap(last.moment, len(self.moments), _place(run, last))
         return frozenset(
             end.side for end in self.automaton.ends[run.state] if self._is_free(end.ways, gap)
         )
 
     def _is_free(self, ways: Ways, gap: Gap) -> bool:
-        """Return whether in some way no negative match lies strictly within a gap."""
+        """Return whether some way has no negative match strictly within a gap."""
         return any(not any(self._is_forbidden(n, gap) for n in way) for way in ways)
 
     def _is_forbidden(self, negative: int, gap: Gap) -> bool:
@@ -204,9 +199,9 @@ class WindowRuns:
         )
 
     def _relates(self, negative: int, gap: Gap, forbidden: int) -> bool:
-        """Return whether an event fulfils the conditions that relate it to those around a gap.
+        """Return whether an event satisfies the conditions that relate it to those around a gap.
 
-        A condition on a variable that the gap does not have does not apply.
+        A condition on a variable that is not around the gap does not apply.
         """
         template = self.template.negatives[negative]
         around = [(self.template.states[state], row) for state, row in gap.around]
@@ -222,11 +217,11 @@ class WindowRuns:
         )
 
     def latest_beginnings(self) -> list[int]:
-        """Return for each moment, and for the end, when the latest match begins that ended before.
+        """Return for each moment, and the end, when the latest match began that ended before it.
 
-        `BEFORE_ALL` stands for none. Whatever the query's strategy, any later event may go on with
-        a run. For each run at each event it is enough to know the latest moment in which it may
-        have begun: polynomial in the number of events.
+        `BEFORE_ALL` stands for none. Whatever the query's strategy, any later event may extend a
+        run. It is enough to know the latest moment in which each run at each event may have begun:
+        this takes polynomial time.
         """
         latest = [BEFORE_ALL]
         earlier: list[tuple[Event, dict[Run, int]]] = []
@@ -249,3 +244,8 @@ class WindowRuns:
             ]
             latest.append(max([latest[-1], *ended]))
         return latest
+
+
+def _place(run: Run, last: Event) -> tuple[tuple[int, int], ...]:
+    """Return the state and row of a run's last event, if it has one."""
+    return ((run.state, last.row),) if run.state != START else ()

@@ -27,13 +27,13 @@ from elsinore.trends.runs import Event, Run, WindowRuns
 
 @dataclass(slots=True)
 class Sequences:
-    """The number of some sequences of events, and their sums as each of their runs reads them."""
+    """The number of some sequences of events, and their sums by run."""
 
     count: int = 0
     sums: dict[Run, Sums] = field(default_factory=dict)
 
     def add(self, count: int, sums: Mapping[Run, Sums]) -> None:
-        """Take in other sequences that may be in the same runs."""
+        """Add other sequences that may be in the same runs."""
         self.count += count
         for run, more in sums.items():
             if run in self.sums:
@@ -47,7 +47,7 @@ Entries = dict[frozenset[Run], Sequences]
 
 @dataclass(slots=True)
 class Ending:
-    """All sequences that end with one event; `alive` are the runs that may be extended still."""
+    """All sequences that end with one event; `alive` are the runs that can still be extended."""
 
     event: Event
     entries: Entries
@@ -65,7 +65,7 @@ class Search:
         self._dominance = Dominance(window)
 
     def total(self) -> Sums | None:
-        """Return linear fields and extremes over all trends, or None where there is no trend.
+        """Return linear fields and extremes over all trends, or None without trends.
 
         Under AND the one field is the number of pairs of different trends.
         """
@@ -77,7 +77,7 @@ class Search:
                 accepting = frozenset[int]().union(*accepted.values())
                 if accepting:
                     sides[accepting] = sides.get(accepting, 0) + sequences.count
-                    # where several runs are accepted, all of them give the fields the same value
+                    # if several runs are accepted, all of them give the fields the same value
                     whole.add(next(sequences.sums[run] for run in runs if accepted[run]))
         if self._template.sides == 2:
             left, right, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
@@ -87,7 +87,7 @@ class Search:
         return Sums([count, *whole.linear], whole.extremes) if count else None
 
     def _endings(self) -> list[Ending]:
-        """Return the sequences of events that a run stands behind, by their last event."""
+        """Return the sequences of events that runs have read, by their last event."""
         window, strategy = self._window, self._template.query.strategy
         endings: list[Ending] = []
         extensible: list[Ending] = []
@@ -114,7 +114,7 @@ class Search:
         return endings
 
     def _begun(self, event: Event) -> Entries:
-        """Return the entry of the sequence that an event begins, if it begins one."""
+        """Return the entry of the sequence of one event, if a run can begin with it."""
         begun = self._window.begun(event)
         sums = {run: self._added(self._nothing(), 1, run.state, event.row) for run in begun}
         return {begun: Sequences(1, sums)} if begun else {}
@@ -126,10 +126,10 @@ class Search:
         targets: Mapping[Run, Sequence[Run]],
         entries: Entries,
     ) -> None:
-        """Add what an event makes of the sequences that end with an earlier one to `entries`.
+        """Extend the sequences that end with an earlier event by an event; add them to `entries`.
 
-        Where several runs of a set lead to one run, all of them give its fields the same value: an
-        aggregate that depends on how a sequence is read is refused.
+        If several runs of a set lead to one run, all of them give its fields the same value: an
+        aggregate on which readings of a sequence disagree is refused.
         """
         for runs, sequences in before.entries.items():
             source = {target: run for run in runs for target in targets.get(run, ())}
@@ -144,7 +144,7 @@ class Search:
                 entries.setdefault(needed, Sequences()).add(sequences.count, sums)
 
     def _nothing(self) -> Sums:
-        """Return the sums of no event, without the number of trends: it is equal for all runs."""
+        """Return sums before the first event, without the number of trends."""
         return Sums([0] * len(self._linear), [NONE] * len(self._extremes))
 
     def _added(self, before: Sums, count: int, state: int, row: int) -> Sums:
@@ -163,9 +163,9 @@ class Search:
 
 
 class Dominance:
-    """The later events that pass the checks of each anchor's event, as bits by row.
+    """Removes runs whose anchors let no more events pass than those of another run.
 
-    Under NEXT it leaves all runs: what a run may be extended by ends it too.
+    Under NEXT it keeps all runs, because an event that can extend a run also ends it.
     """
 
     def __init__(self, window: WindowRuns) -> None:
@@ -182,11 +182,11 @@ class Dominance:
         self._passing: dict[tuple[int, int], int] = {}
 
     def needed(self, runs: frozenset[Run], row: int) -> frozenset[Run]:
-        """Return the runs that accept whatever one of the given runs, at an event, accepts."""
+        """Return the runs that accept, after an event, everything that some of the runs accepts."""
         if not self._matters or len({run.state for run in runs}) == len(runs):
             return runs
         kept: dict[Run, tuple[int, ...]] = {}
-        for run in sorted(runs, key=_order):  # equals leave the first of them, always the same
+        for run in sorted(runs, key=_order):  # of equal runs, the first stays
             passing = tuple(self._of(run, check, row) for check in self._checks)
             if any(_is_dominated(run, passing, *kept_run) for kept_run in kept.items()):
                 continue
@@ -195,7 +195,7 @@ class Dominance:
         return frozenset(kept)
 
     def _of(self, run: Run, check: tuple[int, int], row: int) -> int:
-        """Return which events after a row pass a check of a run: bit by bit, -1 for all."""
+        """Return the events after a row that pass a check of a run as bits, -1 for all."""
         anchor, condition = check
         bound = run.bound[anchor]
         if bound is None:
@@ -210,7 +210,7 @@ class Dominance:
 
 
 def _is_dominated(run: Run, fewer: tuple[int, ...], better: Run, more: tuple[int, ...]) -> bool:
-    """Return whether another run is in the same state and lets all pass that the one does."""
+    """Return whether a better run is in the same state and lets at least the same events pass."""
     return run.state == better.state and all(not a & ~b for a, b in zip(fewer, more, strict=True))
 
 

@@ -29,7 +29,7 @@ from elsinore.words import listed
 Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
 Shared = tuple[str, tuple[int, ...]]  # a sub-pattern, and the queries that share it
 
-# what a query that is processed alone does, by its path
+# how a query is processed alone, by its method
 _WAYS = {
     "its own list of events": "keeps its own list of events",
     "an index over its own events": "keeps an index over its own events",
@@ -39,44 +39,39 @@ _WAYS = {
 _NEVER = "they could share, but that is switched off (sharing: never)"
 
 
-def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[Shared]:
-    """Return the sharing sets of a unit whose bursts can be shared: sub-patterns and queries."""
-    return [] if sharing is Sharing.NEVER else _burst_sets(unit)
-
-
 @once_per_unit
-def _burst_sets(unit: TrendUnit) -> list[Shared]:
+def burst_sets(unit: TrendUnit) -> list[Shared]:
+    """Return the sharing sets of a unit whose bursts can be shared: sub-patterns and queries."""
     engine = engine_unit(unit)
+    if engine is None:
+        return []
+    has_sources = [any(e.source != START for e in node.edges) for node in unit.merged.nodes]
     return [
-        (found.pattern, found.queries)
-        for found in ([] if engine is None else sharing_sets(Updates(engine)))
-        if found.is_compared
+        (sharing_set.pattern, sharing_set.queries)
+        for sharing_set in sharing_sets(Updates(engine))
+        if sharing_set.is_compared
         or (
-            sum(map(len, found.holders)) > 1
-            and (found.is_repeated or any(_follows(unit.merged, n) for n in found.members))
+            sum(map(len, sharing_set.holders)) > 1
+            and (sharing_set.is_repeated or any(has_sources[n] for n in sharing_set.members))
         )
     ]
 
 
-def _follows(merged: MergedTemplate, number: int) -> bool:
-    """Return whether events of a node follow others; first events are only counted."""
-    return any(edge.source != START for edge in merged.nodes[number].edges)
-
-
 def merged_sets(unit: TrendUnit) -> list[Shared]:
-    """Return the queries that have some states in common: sub-patterns and queries.
+    """Return the queries that have merged states in common, whatever the mode of sharing.
 
-    States are merged however queries are to share (`elsinore.plan.merged`).
+    Each is a sub-pattern and its queries (`elsinore.plan.merged`).
     """
-    merged = _merged(unit)
-    if merged is None:
+    engine = unit if unit.path is Path.COARSE else engine_unit(unit)
+    if engine is None:
         return []
+    merged = engine.merged
     passing = queries_through(merged)
     nodes_of: dict[tuple[int, ...], list[int]] = {}
     for number, queries in enumerate(passing):
         if len(queries) > 1 and _is_repeated(merged, number):
             nodes_of.setdefault(tuple(sorted(queries)), []).append(number)
-    if not is_summed(merged):
+    if not _is_summed(merged):
         return [
             (
                 _pattern(merged, [n for n, through in enumerate(passing) if {*queries} <= through]),
@@ -98,10 +93,10 @@ def merged_sets(unit: TrendUnit) -> list[Shared]:
 def lane_sets(unit: TrendUnit) -> list[Shared]:
     """Return the queries with states of one shape, which are lanes, with the first one's pattern.
 
-    On the path that keeps sums, such queries share bursts.
+    There are none if states are sums: such queries share bursts.
     """
     engine = engine_unit(unit)
-    if engine is None or is_summed(engine.merged):
+    if engine is None or _is_summed(engine.merged):
         return []
     passing = queries_through(engine.merged)
     sets = {
@@ -117,28 +112,20 @@ def lane_sets(unit: TrendUnit) -> list[Shared]:
     ]
 
 
-def _merged(unit: TrendUnit) -> MergedTemplate | None:
-    """Return the merged template by which a unit runs, None if it has none."""
-    if unit.path is Path.COARSE:
-        return unit.merged
-    engine = engine_unit(unit)
-    return None if engine is None else engine.merged
-
-
-def is_summed(merged: MergedTemplate) -> bool:
-    """Return whether no condition between events, nor any strategy, reads the states."""
+def _is_summed(merged: MergedTemplate) -> bool:
+    """Return whether all states are sums, without conditions between events or strategies."""
     return all(n.storage.rows is None and n.strategy is Strategy.ANY for n in merged.nodes)
 
 
 def _is_repeated(merged: MergedTemplate, number: int) -> bool:
-    """Return whether events of a node follow one another, or others on conditions."""
+    """Return whether events of a node follow one another, or other events under conditions."""
     return any(edge.source == number or edge.reads != ALL for edge in merged.nodes[number].edges)
 
 
 def _pattern(merged: MergedTemplate, nodes: Sequence[int]) -> str:
-    """Return nodes, in the order in which trends come to them, as a pattern.
+    """Return nodes, in the order in which trends reach them, as a pattern.
 
-    A node is left out if the same events lead to another one, or none, as in a seed.
+    It omits seeds, and all but one of the nodes with the same incoming edges.
     """
     entered = {frozenset(merged.nodes[number].edges): number for number in reversed(nodes)}
     entered.pop(frozenset(), None)
@@ -159,7 +146,7 @@ class Block:
 
     @property
     def count(self) -> int:
-        """How many pairs they are."""
+        """The number of pairs."""
         if self.right:
             return len(self.left) * len(self.right)
         return len(self.left) * (len(self.left) - 1) // 2
@@ -180,7 +167,7 @@ class Apart:
 
     @property
     def count(self) -> int:
-        """How many pairs they are."""
+        """The number of pairs."""
         return sum(block.count for block in self.blocks)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
@@ -188,35 +175,25 @@ class Apart:
         return itertools.chain.from_iterable(block.pairs() for block in self.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
-    """Queries of a unit that share or do not share with others for equal reasons."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualQueries:
+    """Queries of a unit that share, or do not share, with others for equal reasons."""
 
     partition: Partition
     unit: TrendUnit
-    first: int  # the place of one of them
-    sets: frozenset[int]  # the unit's sharing groups and merged states that they are in, ...
-    kept: frozenset[int]  # ... and those of them that they are in as they are to share
+    way: Way
+    template: Template  # of one of them
+    sets: frozenset[int]  # the merged states, lanes and (below 0) bursts that they share
     names: tuple[str, ...]
-
-    @property
-    def why(self) -> Way:
-        """How they are run, and why."""
-        return self.unit.why[self.first]
-
-    @property
-    def template(self) -> Template:
-        """The template of one of them."""
-        return self.unit.members[self.first]
 
 
 def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]:
     """Return all pairs of queries that share nothing, by their reasons.
 
-    Queries with the same reasons go together, so that a thousand do not take a million pairs.
+    Queries with equal reasons form one group, so that a thousand do not make a million pairs.
     """
     by_reason: dict[str, list[Block]] = {}
-    groups = [group for unit in units for group in _alike(*unit, sharing)]
+    groups = [group for unit in units for group in _equal_queries(*unit)]
     for left, right in itertools.combinations_with_replacement(groups, 2):
         block = Block(left.names, () if left is right else right.names)
         why = _why_not(left, right, sharing)
@@ -225,73 +202,68 @@ def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]
     return tuple(Apart(tuple(blocks), why) for why, blocks in by_reason.items())
 
 
-def _alike(partition: Partition, unit: TrendUnit, sharing: Sharing) -> list[Alike]:
-    """Return the queries of a unit, grouping those with the same reasons."""
-    always = [*lane_sets(unit), *merged_sets(unit)]
-    sets, kept = ([*always, *burst_sets(unit, mode)] for mode in (Sharing.DYNAMIC, sharing))
-    within, still = (_sets_of(unit, several) for several in (sets, kept))
-    places: dict[object, list[int]] = {}
+def _equal_queries(partition: Partition, unit: TrendUnit) -> list[EqualQueries]:
+    """Return the queries of a unit, grouped by the reasons for which they do not share."""
+    sets = {~n: queries for n, (_, queries) in enumerate(burst_sets(unit))}
+    sets |= {n: of for n, (_, of) in enumerate([*lane_sets(unit), *merged_sets(unit)])}
+    shared: list[set[int]] = [set() for _ in unit.members]
+    for number, queries in sets.items():
+        for query in queries:
+            shared[query].add(number)
+    groups: dict[object, list[int]] = {}
     for query, template in enumerate(unit.members):
         reasons: object = (unit.why[query], template.loops())
         if unit.path is Path.GRAPH:
-            reasons = (reasons, *map(likeness, _patterns_of(template)))
-        places.setdefault((within[query], still[query], reasons), []).append(query)
+            reasons = (reasons, *map(_likeness, template.parts or (template,)))
+        groups.setdefault((frozenset(shared[query]), reasons), []).append(query)
     return [
-        Alike(
-            partition,
-            unit,
-            queries[0],
-            within[queries[0]],
-            still[queries[0]],
-            tuple(unit.members[query].query.name for query in queries),
+        EqualQueries(
+            partition=partition,
+            unit=unit,
+            way=unit.why[queries[0]],
+            template=unit.members[queries[0]],
+            sets=frozenset(shared[queries[0]]),
+            names=tuple(unit.members[query].query.name for query in queries),
         )
-        for queries in places.values()
+        for queries in groups.values()
     ]
 
 
-def _sets_of(unit: TrendUnit, sets: Sequence[Shared]) -> list[frozenset[int]]:
-    """Return for each query of a unit the numbers of the sets that it is in."""
-    of_query: list[list[int]] = [[] for _ in unit.members]
-    for number, (_, queries) in enumerate(sets):
-        for query in queries:
-            of_query[query].append(number)
-    return list(map(frozenset, of_query))
-
-
-def _why_not(left: Alike, right: Alike, sharing: Sharing) -> str | None:
-    """Return why queries share nothing with others; None where they do."""
+def _why_not(left: EqualQueries, right: EqualQueries, sharing: Sharing) -> str | None:
+    """Return why queries share nothing with others; None if they share."""
     unit = left.unit
     if left.partition != right.partition:
         return _differently_keyed(left.partition, right.partition)
     if unit is not right.unit:
         ways = ", ".join(
-            f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
+            f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.way, len(side.names))}"
             for side in (left, right)
         )
         return f"they are processed in different ways, {ways}"
-    if left.sets & right.sets:
-        return _NEVER if sharing is Sharing.NEVER and not left.kept & right.kept else None
+    common = left.sets & right.sets
+    if common:
+        return _NEVER if sharing is Sharing.NEVER and max(common) < 0 else None
     if unit.exact:
         return "each is computed by itself, in integers of any size"
     if unit.path is Path.GRAPH:
         return f"{_each_by_itself(left, right)}; {_why_differ(left, right)}"
     if unit.path is not Path.COARSE:
         return _each_by_itself(left, right)
-    common = sorted(left.template.loops() & right.template.loops())
-    if not common:
+    loops = sorted(left.template.loops() & right.template.loops())
+    if not loops:
         return (
             "they have no Kleene sub-pattern in common (equal states are nevertheless kept only "
             "once)"
         )
     return (
-        f"in one of them the effect of a burst of {' or '.join(common)} events does not follow "
+        f"in one of them the effect of a burst of {' or '.join(loops)} events does not follow "
         "from their number, because some of them also lead to other states, or come from there"
     )
 
 
-def _each_by_itself(*sides: Alike) -> str:
-    """Return how queries are processed one by one, and why."""
-    ways = dict.fromkeys(side.why for side in sides)
+def _each_by_itself(*sides: EqualQueries) -> str:
+    """Return how queries are processed alone, and why."""
+    ways = dict.fromkeys(side.way for side in sides)
     methods = list(dict.fromkeys(_WAYS.get(way.method, way.method) for way in ways))
     if len(methods) == 1:
         reasons = ", and ".join(dict.fromkeys(way.reason for way in ways))
@@ -300,15 +272,10 @@ def _each_by_itself(*sides: Alike) -> str:
     return f"one {first}; the other {second}"
 
 
-def _patterns_of(template: Template) -> tuple[Template, ...]:
-    """Return the templates of a query's patterns: those of both sides of AND."""
-    return template.parts if template.sides > 1 else (template,)
-
-
-def _why_differ(*sides: Alike) -> str:
+def _why_differ(*sides: EqualQueries) -> str:
     """Return why queries of the graph path have nothing in common, pattern by pattern of AND."""
-    pairs = itertools.product(*(_patterns_of(side.template) for side in sides))
-    return " and ".join(dict.fromkeys(difference(one, other) for one, other in pairs))
+    pairs = itertools.product(*(side.template.parts or (side.template,) for side in sides))
+    return " and ".join(dict.fromkeys(_difference(one, other) for one, other in pairs))
 
 
 def _differently_keyed(left: Partition, right: Partition) -> str:
@@ -336,8 +303,8 @@ def _differently_keyed(left: Partition, right: Partition) -> str:
     )
 
 
-def likeness(template: Template) -> object:
-    """Return what the reasons for which a query does not share with others depend on."""
+def _likeness(template: Template) -> object:
+    """Return the parts of a template on which `_difference` depends."""
     return (
         template.query.strategy,
         template.query.window,
@@ -348,7 +315,7 @@ def likeness(template: Template) -> object:
     )
 
 
-def difference(left: Template, right: Template) -> str:
+def _difference(left: Template, right: Template) -> str:
     """Return why two queries have no states in common, nor states of one shape."""
     if left.query.strategy is not right.query.strategy:
         return "their strategies differ"

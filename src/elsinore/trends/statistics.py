@@ -20,10 +20,10 @@ SHOWN_QUERIES = 20  # names of queries in a title
 class BurstRecord:
     """One burst and what was decided for it (HAMLET, Definition 10 and Section 4.2).
 
-    `time` is its first event's in microseconds, `events` its length; of `queries` that could share
-    it `shared` did; `benefit` is what sharing was expected to save when that was decided, in
-    nanoseconds (`elsinore.trends.engine.sharing.optimizer`), 0 if nothing was to decide. `key` is
-    the code by which the operator knows the key.
+    `time` is that of its first event in microseconds, `events` its length; `shared` of the
+    `queries` that could share it did; `benefit` is the expected saving at the time of the decision,
+    in nanoseconds (`elsinore.trends.engine.sharing.optimizer`), 0 without a decision. `key` is the
+    operator's code of the key.
     """
 
     time: int
@@ -38,7 +38,7 @@ class BurstRecord:
 class SharingStatistics:
     """The statistics of one sharing set: a Kleene sub-pattern and its queries, at least two."""
 
-    name: str  # the sub-pattern, such as Travel+
+    name: str  # the sub-pattern, for example Travel+
     queries: tuple[str, ...]
     bursts: int = 0
     graphlets: int = 0
@@ -50,7 +50,7 @@ class SharingStatistics:
     most_propagated: int = 0  # snapshots propagated at once, at most
     decisions: int = 0
     decision_seconds: float = 0.0
-    records: list[BurstRecord] = field(default_factory=list)  # kept where they were asked for
+    records: list[BurstRecord] = field(default_factory=list)  # if requested
 
     def added(self, other: SharingStatistics) -> SharingStatistics:
         """Return the sums of two operators' statistics; records in the order of their times."""
@@ -64,9 +64,9 @@ class SharingStatistics:
         return replace(self, records=records, **merged)
 
     def rows(self, state_bytes: int, seconds: float) -> list[tuple[str, str]]:
-        """Return the set's rows for `--stats`, in a run of so many seconds.
+        """Return the set's rows for `--stats`, given the duration of the run.
 
-        `state_bytes` is what its operator held in memory at most.
+        `state_bytes` is the most memory of its operator.
 
         >>> SharingStatistics("T+", ("q1", "q2"), decision_seconds=0.02).rows(0, 0.5)[-2]
         ('deciding', '20.0 ms, 4.0% of the run')
@@ -101,7 +101,7 @@ class TrendStatistics(OperatorStatistics):
     recording: Recording | None = None  # of a recorded run in this process
 
     def added(self, other: Self) -> Self:
-        """Return what two operators of one unit did together.
+        """Return the sums of the statistics of two operators of one unit.
 
         Sharing sets with equal sub-patterns and queries are added up.
         """
@@ -122,7 +122,7 @@ class TrendStatistics(OperatorStatistics):
         ]
 
     def details(self, seconds: float) -> Sequence[Detail]:
-        """Return a table for each sharing set, in a run of so many seconds."""
+        """Return a table for each sharing set, given the duration of the run."""
         return [
             Detail(
                 f"{shared.name} of {listed(shared.queries, SHOWN_QUERIES)}",

@@ -22,7 +22,7 @@ from elsinore.errors import InputError
 from elsinore.model.window import Window
 from elsinore.numeric.pairs import PairNumbers
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
+from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.epochs import epoch_of, epochs_at, turns_of, windows_in
 from elsinore.plan.trends import once_per_unit
 
@@ -37,13 +37,13 @@ EDGE = {  # the ranks that read as none: inverted ones are compared for the grea
     FieldKind.GREATEST_EDGE: np.iinfo(np.int64).min,
 }
 GREAT = 2.0**256  # addends from here on need powers
-MEDIAN_OF = 2**14  # values of which medians are found at once, at least...
-FEW = 7  # ... of so many values each
-ROOM = 64  # shifts that there is room for at first
+MEDIAN_OF = 2**14  # values of which medians are computed at once, ...
+FEW = 7  # ... each of at least so many values
+ROOM = 64  # the least number of shifts to allocate
 
 
 class Rows(NamedTuple):
-    """Values of events, each with its cell (below 0: none), its time, and whether it is known."""
+    """Values of events, each with its cell (below 0: none) and time, and whether it is not null."""
 
     cells: Ints
     times: Ints
@@ -87,11 +87,11 @@ class Shifts:
             [[m.query.window == squared.window for m in unit.members] for squared in unit.squared]
         ).reshape(len(unit.squared), len(unit.members))
         self._numbers: PairNumbers
-        self._values: Doubles  # [number]; the others are room
+        self._values: Doubles  # [number], with room for more
         self.load(np.zeros((2, 0), np.int64), np.zeros(0))
 
     def load(self, places: Ints, values: Doubles) -> None:
-        """Take up what `saved` returned."""
+        """Restore what `saved` returned."""
         self._make_room(places, values, 2 * len(values))
         self._earliest = int(self._ends(*places).min(initial=FOREVER))
 
@@ -108,30 +108,28 @@ class Shifts:
         return cells // max(1, len(self._squared))
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Forget all others."""
+        """Remove all other shifts."""
         if not chosen.all():
             places, values = self.saved
             self.load(places[:, chosen], values[chosen])
 
     def forget(self, until: int | None) -> None:
-        """Forget those of epochs whose windows end by then; None: all."""
+        """Remove the shifts of epochs whose windows end by `until`; None: all."""
         if until is None:
             self.keep(np.zeros(self._numbers.count, np.bool_))
         elif self._earliest <= until:
             self.keep(self._ends(*self.saved[0]) > until)
 
-    def cells(self, places: Ints, groups: Ints | Codes) -> Ints:
-        """Return the cells of places in `unit.squared`, and groups; below 0 where one is so."""
-        cells: Ints = groups.astype(np.int64)
-        cells *= len(self._squared)
-        cells += places
-        cells[(places | groups) < 0] = -1
+    def cells(self, place: int, groups: Ints | Codes) -> Ints:
+        """Return the cells of a place in `unit.squared` in groups; below 0 for such a group."""
+        cells: Ints = groups.astype(np.int64) * len(self._squared) + place
+        cells[groups < 0] = -1
         return cells
 
     def deviations(self, rows: Rows, window: Window | None) -> list[Doubles]:
-        """Return the deviations of values in each turn; choose shifts for those without.
+        """Return the deviations of values in each turn, choosing shifts where there are none yet.
 
-        0 for a value that is in no epoch of the turn. A value that is not finite stays.
+        It is 0 for a value in no epoch of the turn. A value that is not finite stays.
         """
         is_known = (rows.cells >= 0) & (rows.present != 0)
         is_finite = np.isfinite(rows.values)
@@ -147,19 +145,19 @@ class Shifts:
         return turns
 
     def of_groups(self, count: int) -> Doubles:
-        """Return the shifts [group, place] of the first groups in epoch 0, NaN where none."""
+        """Return the shifts [group, place] of the first groups in epoch 0; NaN for none."""
         cells = np.arange(count * len(self._squared))
         shifts = self._find(cells, np.zeros_like(cells), np.nan)
         return shifts.reshape(count, len(self._squared))
 
     def columns(self, query: Codes | Ints, group: Codes | Ints, window: Ints) -> Doubles:
-        """Return the shifts [place, row] of totals: 0 where there is none, or it is not asked for.
+        """Return the shifts [place, row] of totals; 0 for none, and for other queries' windows.
 
         query: the number of each in the unit.
         """
         shifts = np.empty((len(self._squared), len(query)))
         for place, squared in enumerate(self._squared):
-            cells = group.astype(np.int64) * len(self._squared) + place
+            cells = self.cells(place, group)
             shifts[place] = self._find(cells, epoch_of(squared.window, window), 0.0)
             if not (asks := self._asks[place]).all():
                 shifts[place][~asks[query]] = 0.0
@@ -172,7 +170,7 @@ class Shifts:
         return np.where(numbers < 0, default, self._values[numbers])
 
     def _numbers_of(self, cells: Ints, epochs: Ints, rows: Rows, window: Window | None) -> Ints:
-        """Return the numbers of rows' shifts, -1 for cells below 0; choose those that are new."""
+        """Return the numbers of rows' shifts, -1 for cells below 0, choosing new shifts."""
         before, numbers = self._numbers.count, np.empty(len(cells), np.int64)
         if before + len(cells) > len(self._values):
             self._make_room(*self.saved, 2 * before + len(cells))
@@ -193,7 +191,7 @@ class Shifts:
         return numbers
 
     def _make_room(self, places: Ints, values: Doubles, room: int) -> None:
-        """Make room for so many shifts, and put these first."""
+        """Allocate room for a number of shifts, beginning with these."""
         room = max(ROOM, room)
         self._numbers = PairNumbers(places[0], places[1], room)
         self._values = np.zeros(room)
@@ -211,7 +209,7 @@ class Shifts:
 
 
 def _distances(window: Window | None, epochs: Ints, times: Ints) -> Ints:
-    """Return how far times are from the time that all windows of their epochs contain."""
+    """Return the distances of times from the time that all windows of their epochs contain."""
     if window is None:
         return np.zeros(len(times), np.int64)
     first = epochs * windows_in(window)
@@ -231,8 +229,8 @@ def addend_columns(
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """Return addends [column of `unit.addends`, row], nulls as 0, and where they are not null.
 
-    `groups`: the group of each row, however events are grouped. `shifts` are chosen where there are
-    none yet; by_epoch: one for each epoch, not one for all, 0.
+    groups: the group of each row. shifts: those of new groups and epochs are chosen; by_epoch: one
+    for each epoch, otherwise one for all, epoch 0.
     """
     shape = len(unit.summed), batch.num_rows
     values, present = np.empty(shape), np.ones(shape, np.uint8)
@@ -243,18 +241,48 @@ def addend_columns(
         values[row] = to_numpy(column, 0)
     if not unit.squared:
         return values, present
-    of_addends, deviated = _places(unit)
+    of_addends, spreads = _spreads(unit)
     addends, times = values[of_addends], to_numpy(batch.column("time"))
-    types = _types_of(unit, to_numpy(batch.column("class")))
-    for column in deviated:
-        cells = shifts.cells(column.places_of_types[types], groups)
-        rows = Rows(cells, times, values[column.attribute], present[column.attribute])
-        turns = shifts.deviations(rows, column.window if by_epoch else None)
-        for turn, places in enumerate(zip(column.squares, column.deviations, strict=True)):
+    addends[[column for spread in spreads for pair in spread.columns for column in pair]] = 0.0
+    offsets = np.array([of_type.offset for of_type in unit.classes.types], np.int64)
+    types = np.searchsorted(offsets, to_numpy(batch.column("class")), side="right") - 1
+    for place, (squared, spread) in enumerate(zip(unit.squared, spreads, strict=True)):
+        chosen = np.flatnonzero(np.isin(types, spread.types))
+        numbers, known = values[spread.attribute, chosen], present[spread.attribute, chosen]
+        rows = Rows(shifts.cells(place, groups[chosen]), times[chosen], numbers, known)
+        turns = shifts.deviations(rows, squared.window if by_epoch else None)
+        for turn, (square, deviation) in enumerate(spread.columns):
             deviations = turns[turn if turn < len(turns) else 0]  # one epoch is for all turns
             with np.errstate(over="ignore"):
-                addends[places[0]], addends[places[1]] = deviations * deviations, deviations
+                addends[square, chosen] = deviations * deviations
+            addends[deviation, chosen] = deviations
     return addends, present[of_addends]
+
+
+class _Spread(NamedTuple):
+    """Where values of an attribute in `unit.squared` are, and where their deviations go."""
+
+    attribute: int  # in `unit.summed`
+    types: list[int]  # in `unit.classes`
+    columns: list[tuple[int, int]]  # [turn] -> squares and deviations, in `unit.addends`
+
+
+@once_per_unit
+def _spreads(unit: TrendUnit) -> tuple[list[int], list[_Spread]]:
+    """Return the place in `unit.summed` of each addend, and of `unit.squared` the places."""
+    of_addends = [unit.summed.index(addend.attribute) for addend in unit.addends]
+    spreads = []
+    for name, types, window in unit.squared:
+        columns = [
+            (
+                unit.addends.index(Addend(FieldKind.SQUARE, name, window, turn)),
+                unit.addends.index(Addend(FieldKind.DEVIATION, name, window, turn)),
+            )
+            for turn in range(turns_of(window))
+        ]
+        numbers = [n for n, of_type in enumerate(unit.classes.types) if of_type.type in types]
+        spreads.append(_Spread(unit.summed.index(name), numbers, columns))
+    return of_addends, spreads
 
 
 def great_addends(addends: NDArray[np.float64]) -> bool:
@@ -262,56 +290,10 @@ def great_addends(addends: NDArray[np.float64]) -> bool:
     return bool((np.abs(addends) >= GREAT).any())
 
 
-class _Deviated(NamedTuple):
-    """An attribute that is looked at from shifts in windows of a kind, and where it is."""
-
-    attribute: int  # in `unit.summed`
-    places_of_types: NDArray[np.int64]  # in `unit.squared`, -1 for none; the last is of no type
-    window: Window | None
-    squares: list[int]  # [turn] -> place in `unit.addends`, ...
-    deviations: list[int]  # ... and that of what they are the squares of
-
-
-@once_per_unit
-def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
-    """Return the place in `unit.summed` of each addend, and what is looked at from shifts."""
-    of_addends = np.array([unit.summed.index(addend.attribute) for addend in unit.addends])
-    pairs = dict.fromkeys((addend.attribute, addend.window) for addend in unit.squared)
-    deviated = []
-    for name, window in pairs:
-        squares, deviations = (
-            [
-                unit.addends.index(Addend(kind, name, window, turn))
-                for turn in range(turns_of(window))
-            ]
-            for kind in SPREAD[:2]
-        )
-        attribute, types = unit.summed.index(name), _places_of_types(unit, name, window)
-        deviated.append(_Deviated(attribute, types, window, squares, deviations))
-    return of_addends, deviated
-
-
-def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of rows' types in `unit.classes`; -1: of no interest."""
-    offsets = [of_type.offset for of_type in unit.classes.types]
-    return np.searchsorted(np.array(offsets, dtype=np.int64), classes, side="right") - 1
-
-
-def _places_of_types(unit: TrendUnit, attribute: str, window: Window | None) -> NDArray[np.int64]:
-    """Return the place in `unit.squared` of each type, -1 for none; the last is of no type."""
-    place = {
-        event_type: number
-        for number, squared in enumerate(unit.squared)
-        if (squared.attribute, squared.window) == (attribute, window)
-        for event_type in squared.types
-    }
-    return np.array([*(place.get(squared.type, -1) for squared in unit.classes.types), -1])
-
-
 def rank_columns(read: Sequence[tuple[FieldKind, str]], batch: pa.RecordBatch) -> NDArray[np.int64]:
-    """Return the ranks of events [event, column], of which the least is taken; FOREVER for none.
+    """Return the ranks of events [event, column], of which the least is taken; FOREVER for null.
 
-    They are inverted for the greatest; 0 for a rank that stands for none, in a column of edges.
+    They are inverted for the greatest. In a column of edges, the rank of the edge is 0.
     """
     ranks = np.empty((batch.num_rows, len(read)), np.int64)
     for place, (kind, name) in enumerate(read):
@@ -326,7 +308,7 @@ def rank_columns(read: Sequence[tuple[FieldKind, str]], batch: pa.RecordBatch) -
 
 
 def out_of_order(time: int) -> InputError:
-    """Return what is raised where an event comes after a later one of its key."""
+    """Return the error for an event that comes after a later event of its key."""
     return InputError(
         f"Events of a key are out of time order: time {time} came after a later one. "
         "Sort the input by time."
