@@ -2,17 +2,15 @@
 
 In process, warm, on one core, from an Arrow table to values. Throughput is in items per second of
 processor time. Slow rivals are given only the first part of the events, on which values are
-compared. Compiling is measured in separate processes, with an empty and with a filled cache; so is
-memory. Machines with fewer than 100,000 items run in Python, the worst regime: "fallback".
+compared. Memory is measured in separate processes. Few items are measured against loops in plain
+Python, the worst regime: "few".
 `python -m benchmarks quantitative N1 P7 map_collect` measures these parts alone.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -38,9 +36,8 @@ from benchmarks.streamqre import (
 COMMAND = "python -m benchmarks quantitative"
 EVENTS = 4_000_000
 MOST = {"plain loop": 1_000_000, "RxPY": 20_000}  # items that slow rivals get
-INTERPRETED = 400_000  # items that a query gets whose machine is not compiled
+FEW = 400_000  # items against loops in plain Python
 TARGETED = ("Y1", "N1", "N2", "N3", "N4")  # at least 10 M items/s
-COMPILED = ("Y1", "N1", "N2", "N4")  # whose compiling is measured
 WINDOWS = (10_000, 100_000, 1_000_000)
 P7_RIVALS = {
     "plain loop": loops.p7,
@@ -64,8 +61,7 @@ def main(quick: bool, parts: Sequence[str] = ()) -> list[Row]:
     }
     sizes = WINDOWS[: 2 if quick else None]
     every["P7"] = lambda: [row for size in sizes for row in windows(size, scale)]
-    every["fallback"] = lambda: fallback(scale)
-    every["compiling"] = compiling
+    every["few"] = lambda: few_items(scale)
     every["map_collect"] = lambda: [keyed(KEYS // scale)]
     unknown = set(parts) - set(every)
     if unknown:
@@ -78,11 +74,6 @@ def processor(run: Callable[[], Any], times: int = 1) -> float:
     return min(cpu_seconds(run) for _ in range(times))
 
 
-def is_compiled(query: Any) -> bool:
-    """Return whether all stages of a query are compiled where attributes are numbers."""
-    return "machine runs in Python" not in query.explain()
-
-
 def speeds(
     case: Case, scale: int, runs: int = RUNS, systems: Sequence[str] | None = None
 ) -> tuple[int, dict[str, list[float]]]:
@@ -92,7 +83,7 @@ def speeds(
     AssertionError where values differ.
     """
     query = case.query()
-    count = (EVENTS if is_compiled(query) else INTERPRETED) // scale
+    count = EVENTS // scale
     events = case.events(count)
     expected = {events.num_rows: query.run(events)}
     found = {"Elsinore": _per_second(partial(query.run, events), events, runs)}
@@ -136,7 +127,7 @@ def windows(size: int, scale: int) -> list[Row]:
     found = []
     for eps, target in ((None, 1e7), (0.01, 5e6)):
         query = example("patients").atypical(LIMIT, size, eps)
-        count = max(2 * size, (EVENTS if is_compiled(query) else INTERPRETED) // scale)
+        count = max(2 * size, EVENTS // scale)
         events = monitored(count)
         values = query.run(events)["value"].to_numpy()
         speed = count / processor(lambda: query.run(events), 1)  # noqa: B023
@@ -169,19 +160,19 @@ def windows(size: int, scale: int) -> list[Row]:
     return found
 
 
-def fallback(scale: int) -> list[Row]:
-    """Measure machines that run in Python against hand-written loops."""
-    count = INTERPRETED // scale
+def few_items(scale: int) -> list[Row]:
+    """Measure few items against hand-written loops."""
+    count = FEW // scale
     found = [
-        in_python(case.name, case.query(), case.rivals["plain loop"], case.events(count), case)
+        against_loop(case.name, case.query(), case.rivals["plain loop"], case.events(count), case)
         for case in [*cases().values(), median_case()]
     ]
     events, size = monitored(count), WINDOWS[0]
     atypical = example("patients").atypical(LIMIT, size)
-    found.append(in_python("P7", atypical, partial(loops.p7, size=size, limit=LIMIT), events))
+    found.append(against_loop("P7", atypical, partial(loops.p7, size=size, limit=LIMIT), events))
     odd = qre.count_in_window(qre.atom(), size, ends_in_five)
     rival = partial(loops.ends_in_five, size=size)
-    return [*found, in_python("P7 of digits, which Numba does not compile", odd, rival, events)]
+    return [*found, against_loop("P7 of digits, which Python computes", odd, rival, events)]
 
 
 def ends_in_five(event: Any) -> bool:
@@ -190,44 +181,27 @@ def ends_in_five(event: Any) -> bool:
     return digits[-1] == "5"
 
 
-def in_python(
+def against_loop(
     name: str,
     query: Any,
     loop: Callable[[pa.Table], Any],
     events: pa.Table,
     case: Case | None = None,
 ) -> Row:
-    """Measure a query that is not compiled against a loop; AssertionError where values differ."""
-    values, expected = query.run(events, compiled=False), loop(events)
+    """Measure a query against a loop in Python; AssertionError where values differ."""
+    values, expected = query.run(events), loop(events)
     if case is not None:
         check(case, values, {"plain loop": expected})
     elif values["value"].to_pylist() != expected:
         raise AssertionError(f"{name}: the loop has other values")
-    ours = processor(lambda: query.run(events, compiled=False), RUNS)
+    ours = processor(lambda: query.run(events), RUNS)
     theirs = processor(lambda: loop(events), RUNS)
     return Row(
-        f"{name} in plain Python, {events.num_rows:,} items: {ours:.2f} s, the loop {theirs:.2f} s",
+        f"{name}, {events.num_rows:,} items: {ours:.2f} s, the loop {theirs:.2f} s",
         f"{ours / theirs:.1f} times the loop",
         "at most 1.5",
         ours <= 1.5 * theirs,
     )
-
-
-def compiling() -> list[Row]:
-    """Measure compiling with an empty cache, and with the one that this filled."""
-    rows = []
-    for name in COMPILED:
-        with tempfile.TemporaryDirectory() as folder:
-            cold, warm = (apart("compile", name, cache=folder) for _ in range(2))
-        rows.append(
-            Row(
-                f"compiling {name}, processor seconds: cold {cold:.2f}, from the cache {warm:.2f}",
-                f"{cold:.2f} s, {warm:.2f} s",
-                "under 3 s cold, 0.3 s from the cache",
-                cold < 3 and warm < 0.3,
-            )
-        )
-    return rows
 
 
 def keyed(keys: int) -> Row:
@@ -242,26 +216,15 @@ def keyed(keys: int) -> Row:
     )
 
 
-def apart(*words: str, cache: str | None = None) -> float:
+def apart(*words: str) -> float:
     """Return the number that this module prints in a process of its own."""
-    environment = os.environ | ({"ELSINORE_CACHE_DIR": cache} if cache else {})
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.quantitative", *words],
         check=True,
         capture_output=True,
         text=True,
-        env=environment,
     )
     return float(done.stdout.split()[-1])
-
-
-def compile_seconds(name: str) -> float:
-    """Return the processor time of building and compiling a query, over a few events."""
-    case = cases()[name]
-    events = case.events(60)
-    plain_query = qre.iterate1(qre.atom(), qre.count())
-    plain_query.run(events, compiled=False)  # what is imported on first use
-    return cpu_seconds(lambda: case.query().run(events, compiled=True))
 
 
 def megabytes_of_keys(keys: int) -> float:
@@ -291,5 +254,4 @@ def megabytes_of_keys(keys: int) -> float:
 
 
 if __name__ == "__main__":
-    measured = {"compile": compile_seconds, "keys": lambda number: megabytes_of_keys(int(number))}
-    print(measured[sys.argv[1]](sys.argv[2]))
+    print(megabytes_of_keys(int(sys.argv[2])))

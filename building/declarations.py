@@ -109,8 +109,11 @@ def write_sources(root: Path, names: list[str], target: Path) -> None:
             modules.setdefault(source, Module(root, source))
             modules[source].exported |= set(imported.split(", "))
     for module in modules.values():
-        for function in module.inlined:
-            module.exported |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+        seen: set[str] = set()
+        while new := [function for function in module.inlined if function.name not in seen]:
+            seen |= {function.name for function in new}
+            for function in new:
+                module.exported |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     written = set()
     for name, module in modules.items():
         copy = target / module.path.relative_to(root)

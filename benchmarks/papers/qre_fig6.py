@@ -21,7 +21,7 @@ from matplotlib.figure import Figure as Picture
 from benchmarks.baselines import java
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.parts import Parts, interruptible, is_chosen
-from benchmarks.quantitative import is_compiled, speeds
+from benchmarks.quantitative import speeds
 from benchmarks.streamqre import cases
 
 RUNS = 7
@@ -136,10 +136,6 @@ def remarks(rows: Sequence[dict[str, Any]]) -> list[str]:
     if wide:
         names = ", ".join(f"{row['system']} ({row['query']})" for row in wide)
         found.append(f"The fastest run is more than 1.5 times as fast as the slowest: {names}.")
-    measured = dict.fromkeys(row["query"] for row in rows)
-    slow = [name for name in measured if not is_compiled(cases()[name].query())]
-    if slow:
-        found.append(f"The machines of {', '.join(slow)} run in Python.")
     missing = [
         f"{row['system']} ({row['query']}: {row['Elsinore is']})"
         for row in rows

@@ -18,12 +18,12 @@ import elsinore.quantitative as qre
 from benchmarks.baselines import compiled_loops
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.parts import Parts, interruptible, is_chosen
-from benchmarks.quantitative import is_compiled, processor
+from benchmarks.quantitative import processor
 from benchmarks.streamqre import LIMIT, example, measured_days, monitored
 
 EPS = 0.01
 WINDOWS = (10_000, 100_000, 1_000_000, 10_000_000)
-QUICK = {True: 1_000_000, False: 100_000}  # the largest of `--quick`, compiled and in Python
+QUICK = 1_000_000  # the largest window of `--quick`
 LEAST = 100_000  # events at least; twice the window otherwise
 DAYS = 20_000  # of P6
 PARTS: Parts = {"queries": ("P6", "P7")}
@@ -40,15 +40,13 @@ PAPER: dict[str, tuple[float, float, float, float, str]] = {
 def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
     """Measure P6 and P7, or one of them; with `quick` smaller windows and a tenth of the days."""
     pa.set_cpu_count(1)
-    patients = example("patients")
-    compiled = all(is_compiled(patients.atypical(LIMIT, 10, eps)) for eps in (None, EPS))
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     with interruptible(notes):
         if is_chosen("P6", PARTS["queries"], only):
             rows.append(median_row(DAYS // 10 if quick else DAYS))
         for size in WINDOWS if is_chosen("P7", PARTS["queries"], only) else ():
-            if not quick or size <= QUICK[compiled]:
+            if not quick or size <= QUICK:
                 print(f"P7: atypical measurements among the last {size:,} events ...", flush=True)
                 rows.append(window_row(size))
     return Figure(

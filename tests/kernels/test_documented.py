@@ -33,24 +33,24 @@ NAMES = {  # of modules, those that Numba's and llvmlite's documentation shows
     },
 }
 INNER = {  # of Numba's objects
-    "call_conv",
     "enable_ssa",
     "library",
     "_cache",
     "_compiler",
-    "_definitions",
 }
 EXAMPLE = """
 import json
-import pyarrow as pa
-import elsinore.quantitative as qre
-from elsinore.kernels import means
+import numpy as np
+from elsinore.kernels import compiled, means
 
-query = qre.iterate1(qre.atom(qre.any, lambda item: item.v), qre.sum())
-table = pa.table({"time": [0, 1], "type": ["a", "a"], "v": [2.0, 3.0]})
-found = query.run(table, compiled=True)["value"].to_pylist()
+def grow(numbers):
+    for row in range(len(numbers)):
+        numbers[row] = numbers[row] + 1.0
+
+numbers = np.array([1.0, 4.0])
+compiled(grow)(numbers)
 assert means.shortcuts() is None
-print(json.dumps(found))
+print(json.dumps(numbers.tolist()))
 """
 
 

@@ -127,10 +127,7 @@ def test_what_is_no_query_is_refused_in_a_chain() -> None:
         TOTAL.by("p") >> 3  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_a_table_is_run_in_slices_as_in_one_piece(
-    monkeypatch: pytest.MonkeyPatch, *, compiled: bool
-) -> None:
+def test_a_table_is_run_in_slices_as_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys and values are missing in some slices; items that change nothing fill others."""
     a, b = qre.event("A"), qre.event("B")
     others = qre.match((~(a | b)).star())
@@ -146,9 +143,8 @@ def test_a_table_is_run_in_slices_as_in_one_piece(
         }
     )
     query = qre.iter_last(total)
-    expected = [each.run(table, compiled=False) for each in (query, query.by("key"))]
+    expected = [each.run(table) for each in (query, query.by("key"))]
     assert all(actual.num_rows for actual in expected)
     monkeypatch.setattr(predicate_bits, "SLICE", 7)
-    monkeypatch.setattr(predicate_bits, "SHARE", 1)
     for each, values in zip((query, query.by("key")), expected, strict=True):
-        assert each.run(table, compiled=compiled).equals(values)
+        assert each.run(table).equals(values)

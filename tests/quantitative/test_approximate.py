@@ -148,8 +148,7 @@ def test_the_space_of_an_approximate_count_is_that_of_its_buckets() -> None:
     size, eps = 20_000, 0.1
     stream = qre.approx_count_in_window(qre.atom(), size, bool, eps).start()
     stream.extend([1] * 2 * size)
-    ((window,),) = stream.stages[0].state
-    _, _, buckets = window
+    (((_, _, buckets),),) = stream.programs[0].stacks_of(stream.streams.memories[0], 0)
     assert len(buckets) <= (1 / (2 * eps) + 2) * (math.log2(2 * eps * size + 1) + 2)
     assert len(stream.save()) < 2000
 

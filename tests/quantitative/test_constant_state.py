@@ -42,12 +42,9 @@ def test_ten_million_items_do_not_increase_state_and_steps() -> None:
     few = [{"v": float(v)} for v in (1, 41, 2, 3, 49)]
     stream.take(table)
     size, steps = len(stream.save()), lines_run(stream, few)
-    (runs,) = stream.tables.values()
-    assert runs.is_compiled
-    size = runs.nbytes
     for _ in range(9):
         stream.take(table)
     assert stream.position == 10 * MILLION + len(few)
     assert len(stream.save()) - size <= 2  # the position takes as many bytes as it needs
-    assert (runs.nbytes, lines_run(stream, few)) == (size, steps)
+    assert lines_run(stream, few) == steps
     assert stream.value == 49.0

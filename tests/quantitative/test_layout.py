@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import elsinore.quantitative as qre
-from elsinore.quantitative.machine.control import Automaton, outcomes_of
-from elsinore.quantitative.machine.derive import Op
-from elsinore.quantitative.machine.evaluate import Program
+from elsinore.quantitative.machine.control import Program, transitions_of
 from elsinore.quantitative.machine.layout import (
     Layout,
     attributes_read_of,
@@ -18,6 +17,7 @@ from elsinore.quantitative.machine.layout import (
     reads,
 )
 from elsinore.quantitative.runnable import Query
+from support.quantitative import called_by_python
 
 A, B, C = (qre.event(name) for name in "abc")
 
@@ -68,12 +68,24 @@ def test_values_of_matches_and_accumulators_of_nothing_are_not_kept() -> None:
     assert kept(qre.map_collect(C, "k", qre.match(qre.seq((~C).star(), C)))) == [1, 1, 1, 1]
 
 
-def calls(query: Query) -> list[Op]:
-    """Return the operations that items of each class lead to, in each control state."""
-    automaton = Automaton.from_program(Program.from_node(query.node))
-    automaton.meet(range(1 << len(automaton.program.bits.told)))
-    outcomes = [each for outcome in automaton.outcomes.values() for each in outcomes_of(outcome)]
-    return [op for outcome in outcomes for op in outcome.ops]
+def calls(query: Query) -> list[tuple[Any, list[Any]]]:
+    """Return the functions that Python calls for items of all classes in all control states.
+
+    With each the constants that it gets, ... for what is no constant.
+    """
+    with called_by_python():
+        program = Program(query.node)
+        assert program.idle_classes() is not None  # all have been derived
+    found = []
+    for control in program._controls.values():
+        for transition in [t for e in control.transitions if e for t in transitions_of(e)]:
+            for place, (_, _, begin, count) in enumerate(np.asarray(transition.code)[:-1].tolist()):
+                first = transition.first_constant
+                slots = [transition.arguments[begin + n] - first for n in range(count)]
+                known = range(transition.constant_count)
+                constants = [transition.constant_objects[n] if n in known else ... for n in slots]
+                found.append((transition.functions[place], constants))
+    return found
 
 
 def test_an_iteration_without_a_value_calls_and_keeps_nothing() -> None:
@@ -84,9 +96,9 @@ def test_an_iteration_without_a_value_calls_and_keeps_nothing() -> None:
 
 def test_only_functions_of_users_are_called_and_get_what_they_read() -> None:
     for op, is_called in ((qre.left, False), (qre.right, False), (lambda a, b: a, True)):
-        called = [c for c in calls(qre.split(atom(A), atom(B), op)) if c.function is op]
+        called = [given for f, given in calls(qre.split(atom(A), atom(B), op)) if f is op]
         assert bool(called) == is_called
-        assert all(c.given[1] is None for c in called)
+        assert all(given[1] is None for given in called)
 
 
 def test_an_accumulator_may_be_a_variable_that_the_next_start_of_the_body_assigns() -> None:

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +13,11 @@ import pytest
 from hypothesis import given, settings
 
 import elsinore.quantitative as qre
-from elsinore.quantitative import rows
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
-from elsinore.runtime.predicate_bits import bits
-from quantitative.test_compiled_machines import as_seen, drawn_runs, given_out
-from support.quantitative import cases
+from quantitative.test_instructions import as_seen, given_out
+from support.quantitative import called_by_python, cases
 from support.quantitative_numbers import WITH_NAN, queries, table_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
@@ -53,11 +50,11 @@ SHAPES: dict[str, Callable[[qre.Fold], Any]] = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("fold", FOLDS)
 @pytest.mark.parametrize(
-    ("before", "count", "compiled"),
-    [(0, 4, False), (5, 8, False), (290, 300, False), (5, 8, True), (290, 300, True)],
+    ("before", "count"),
+    [(0, 4), (5, 8), (290, 300)],
 )
 def test_nan_is_rejected_with_the_position_of_its_item(
-    fold: str, shape: str, before: int, count: int, compiled: bool
+    fold: str, shape: str, before: int, count: int
 ) -> None:
     query = SHAPES[shape](FOLDS[fold]())
     values = [float(n % 7) + 1.0 for n in range(count)]
@@ -65,7 +62,7 @@ def test_nan_is_rejected_with_the_position_of_its_item(
     table = pa.table({"time": range(count), "type": ["a"] * count, "k": [1] * count, "v": values})
     message = rf"ValueError: NaN has no place in the order of values.*at item {before} "
     with pytest.raises(qre.OperationError, match=message):
-        query.run(table, compiled=compiled)
+        query.run(table)
 
 
 def test_nan_within_a_tuple_and_in_a_key_of_top_is_rejected() -> None:
@@ -73,9 +70,8 @@ def test_nan_within_a_tuple_and_in_a_key_of_top_is_rejected() -> None:
     greatest = qre.iterate(qre.atom(), qre.top(2, key=lambda item: item.v))
     table = pa.table({"v": [1.0, 2.0, math.nan, 3.0], "k": [1, 2, 3, 4]})
     for query in (pairs, greatest):
-        for compiled in (False, True):
-            with pytest.raises(qre.OperationError, match=r"NaN has no place.*at item 2 "):
-                query.run(table, compiled=compiled)
+        with pytest.raises(qre.OperationError, match=r"NaN has no place.*at item 2 "):
+            query.run(table)
 
 
 def test_folds_without_an_order_accept_nan() -> None:
@@ -86,26 +82,22 @@ def test_folds_without_an_order_accept_nan() -> None:
 
 @given(cases(queries(), WITH_NAN, longest=9))
 @settings(max_examples=EXAMPLES)
-def test_all_machines_agree_on_streams_with_nan(case: tuple[Query, list[Any]]) -> None:
+def test_items_rows_and_calls_agree_on_streams_with_nan(case: tuple[Query, list[Any]]) -> None:
     query, stream = case
     table = table_of(stream)
-    types = dict(zip(table.schema.names, table.schema.types, strict=True))
 
     def interpreted() -> Any:
         places, values = query.start().extend([as_item(item) for item in stream])
         return list(zip(places, as_seen(values), strict=True))
 
-    def in_flat_loops() -> Any:
-        runs = Runs(query.machines, types, compiled=False, tell=bits)
-        with patch.object(rows, "FLAT", 1):
-            return list(given_out(runs, table))
-
-    def over_words() -> Any:
-        return list(given_out(drawn_runs(query, table), table))
+    def over_rows() -> Any:
+        return list(given_out(Runs(query.programs), table))
 
     expected = outcome(interpreted)
-    assert outcome(in_flat_loops) == expected
-    assert outcome(over_words) == expected
+    assert outcome(over_rows) == expected
+    with called_by_python():
+        query = Query(query.node)
+        assert outcome(interpreted) == expected
 
 
 def outcome(run: Callable[[], Any]) -> str:

@@ -10,7 +10,7 @@ import pickle
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -36,7 +36,6 @@ from elsinore.quantitative.encoded_values import UnsupportedValueError, taken_ap
 from elsinore.quantitative.encoding import KEYS, MOST_NESTED, decode, encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import as_item
-from elsinore.quantitative.operator import Spec
 from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.stream import SAVED_BY
 from elsinore.quantitative.versions import Bag, Counts
@@ -443,18 +442,17 @@ def test_a_state_of_another_query_or_of_an_older_release_is_rejected() -> None:
     assert "unpickled" not in RAN
 
 
-# --- map_collect, compiled ----------------------------------------------------------------------
+# --- map_collect, over tables -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", KEPT)
-def test_a_stream_that_took_a_table_is_saved_and_goes_on(name: str, compiled: bool) -> None:
+def test_a_stream_that_took_a_table_is_saved_and_goes_on(name: str) -> None:
     query, table = KEPT[name], pa.Table.from_pylist(ITEMS)
     whole = query.start()
     expected = [whole.push(item) for item in ITEMS * 3]
     stream = query.start()
     found = [stream.push(item) for item in ITEMS]
-    taken = stream.take(table, compiled=compiled)
+    taken = stream.take(table)
     assert taken.num_rows == sum(value is not qre.UNDEFINED for value in expected[11:22])
     again = query.load(stream.save())
     assert again.position == 22
@@ -465,8 +463,7 @@ def test_a_stream_that_took_a_table_is_saved_and_goes_on(name: str, compiled: bo
         assert [stream.push(item) for item in ITEMS] == expected[22:]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_an_item_that_fails_after_a_table_changes_no_key(compiled: bool) -> None:
+def test_an_item_that_fails_after_a_table_changes_no_key() -> None:
     per_key = qre.split(
         qre.iterate(qre.atom(~S, lambda m: m.v), qre.sum()),
         qre.atom(S),
@@ -474,7 +471,7 @@ def test_an_item_that_fails_after_a_table_changes_no_key(compiled: bool) -> None
     )
     query = qre.map_collect(S, "k", qre.iter_last(per_key))
     stream, rows = query.start(), [{"type": "M", "k": n % 2, "v": n} for n in range(6)]
-    stream.take(pa.Table.from_pylist(rows), compiled=compiled)
+    stream.take(pa.Table.from_pylist(rows))
     with pytest.raises(qre.OperationError, match="ZeroDivisionError"):
         stream.push({"type": "s", "k": None, "v": 0})
     stream.push({"type": "M", "k": 0, "v": 10})
@@ -491,20 +488,18 @@ def episodes() -> Query:
     return qre.iter_last(qre.split(qre.atom(begin), values, qre.atom(end), lambda m, v, s: v))
 
 
-def unit_of_episodes(how: str) -> Unit:
-    """Return the unit of `episodes`, for compiled code, the interpreter or flat loops."""
+def unit_of_episodes() -> Unit:
+    """Return the unit of `episodes`."""
     MODULE.episodes = episodes().by("k")  # type: ignore[attr-defined]
     unit, _ = unit_and_batch("QUERY q FROM detectors:episodes")
-    assert isinstance(unit.spec, Spec)
-    return replace(unit, spec=replace(unit.spec, compiled=how == "compiled"))
+    return unit
 
 
 EPISODE = {"type": ["M", "other", "S"], "v": [1.0, 2.0, 3.0]}
 
 
-@pytest.mark.parametrize("how", ["compiled", "interpreted"])
-def test_keys_between_two_episodes_are_a_bit_in_a_state_and_are_not_open(how: str) -> None:
-    unit, count = unit_of_episodes(how), 4000
+def test_keys_between_two_episodes_are_a_bit_in_a_state_and_are_not_open() -> None:
+    unit, count = unit_of_episodes(), 4000
     kind = kind_for(unit)
     whole, operator = (kind.operator(unit, OperatorOptions()) for _ in range(2))
     begun = batch_for(unit, EPISODE, range(count))
@@ -520,14 +515,11 @@ def test_keys_between_two_episodes_are_a_bit_in_a_state_and_are_not_open(how: st
     assert list(kind.load(unit, state).process(rest)) == expected[1]
 
 
-@pytest.mark.parametrize("rows", [2, 400])  # as many as the interpreter, and flat loops, take
-@pytest.mark.parametrize("how", ["compiled", "interpreted"])
+@pytest.mark.parametrize("rows", [2, 400])
 @given(st.data())
 @settings(max_examples=EXAMPLES // 4)
-def test_a_code_that_is_not_open_may_be_that_of_another_key(
-    how: str, rows: int, data: st.DataObject
-) -> None:
-    unit = unit_of_episodes(how)
+def test_a_code_that_is_not_open_may_be_that_of_another_key(rows: int, data: st.DataObject) -> None:
+    unit = unit_of_episodes()
     kind = kind_for(unit)
     shared = kind.operator(unit, OperatorOptions())
     streams: dict[int, Any] = {}  # code -> an operator of its key alone

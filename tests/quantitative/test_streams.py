@@ -167,8 +167,7 @@ def test_a_state_is_loaded_in_another_process() -> None:
     assert found.stdout.strip() == b"9"
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_running_stream_takes_items_and_batches_of_arrow_alike(compiled: bool) -> None:
+def test_a_running_stream_takes_items_and_batches_of_arrow_alike() -> None:
     mean = qre.iterate1(qre.atom(M, lambda m: m.v), qre.mean())
     query = qre.iter_last(qre.split(mean, qre.atom(S), qre.left))
     items = [{"type": "Ms"[n % 5 == 4], "v": float(n * n % 7)} for n in range(60)]
@@ -177,39 +176,37 @@ def test_a_running_stream_takes_items_and_batches_of_arrow_alike(compiled: bool)
     stream = query.start()
     found = [(n, v) for n in range(7) if (v := stream.push(items[n])) is not qre.UNDEFINED]
     for table in (pa.Table.from_pylist(items[7:31]), pa.RecordBatch.from_pylist(items[31:40])):
-        given = stream.take(table, compiled=compiled)
+        given = stream.take(table)
         found += zip(given["position"].to_pylist(), given["value"].to_pylist(), strict=True)
     assert stream.value == alone.value or stream.position == 40
     frame = pa.Table.from_pylist(items[40:50]).to_pandas()
-    given = stream.take(frame.rename(columns={"type": "kind"}), type="kind", compiled=compiled)
+    given = stream.take(frame.rename(columns={"type": "kind"}), type="kind")
     found += zip(given["position"].to_pylist(), given["value"].to_pylist(), strict=True)
     found += stream.over(pl.DataFrame(items[50:]))
     assert found == expected
     assert stream.save() == alone.save()
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_rows_before_one_that_fails_have_been_taken(compiled: bool) -> None:
+def test_rows_before_one_that_fails_have_been_taken() -> None:
     query = qre.iterate(qre.atom(qre.any, lambda item: 10 // item.n), 0, lambda t, v: t + v)
     stream = query.start()
     with pytest.raises(qre.OperationError, match="at item 2 "):
-        stream.take(pa.table({"n": [5, 2, 0, 1, 1]}), compiled=compiled)
+        stream.take(pa.table({"n": [5, 2, 0, 1, 1]}))
     assert (stream.position, stream.push({"n": 1})) == (2, 17)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_an_error_tells_the_whole_item_and_its_place_among_all(compiled: bool) -> None:
+def test_an_error_tells_the_whole_item_and_its_place_among_all() -> None:
     """Items that change nothing are left out, and attributes that nothing reads."""
     value = qre.split(qre.match((~M).star()), qre.atom(M, lambda m: 10 // m.v), qre.right)
     query = qre.iterate(value, 0, lambda total, v: total + v)
     kinds = ["x", "M", "x", "x", "M", "x", "M", "x"]
     table = pa.table({"type": kinds, "v": [0, 5, 0, 0, 2, 0, 0, 0], "other": list(range(8))})
     with pytest.raises(qre.OperationError, match=r"at item 6 .*v=0, other=6\)") as caught:
-        query.run(table, compiled=compiled)
+        query.run(table)
     assert (caught.value.position, caught.value.item.other) == (6, 6)
     stream = query.start()
     with pytest.raises(qre.OperationError, match="at item 6 "):
-        stream.take(table, compiled=compiled)
+        stream.take(table)
     assert stream.position == 6
     assert stream.push({"type": "M", "v": 1}) == 17
 
@@ -223,7 +220,7 @@ def test_rows_that_change_nothing_may_be_omitted(case: tuple[Query, list[Any]]) 
     expected = [
         (n, v) for n, item in enumerate(stream) if (v := singly.push(item)) is not qre.UNDEFINED
     ]
-    runs = Runs(query.machines, {}, compiled=False)
+    runs = Runs(query.programs)
     told = np.array([runs.bits.of(item) for item in stream], np.int64)
     found = take(rows, table, told)
     assert list(zip(*found, strict=True)) == expected
@@ -235,13 +232,12 @@ def test_an_error_in_a_keys_stream_names_its_item_and_position_in_that_stream() 
     value = qre.split(qre.match((~M).star()), qre.atom(M, lambda m: 10 // m.v), qre.right)
     query = qre.iterate(value, 0, lambda total, v: total + v).by("k")
     table = pa.table({"type": list("MxMMxM"), "v": [1, 9, 2, 5, 9, 0], "k": [1, 1, 2, 1, 2, 2]})
-    for compiled in (False, True):
-        with pytest.raises(qre.OperationError, match=r"at item 2 .*v=0, k=2\)"):
-            query.run(table, compiled=compiled)
-        found = query.run(table.slice(0, 5), compiled=compiled).to_pylist()
-        assert [(row["k"], row["position"], row["value"]) for row in found] == [
-            (1, 0, 10), (2, 2, 5), (1, 3, 12)
-        ]  # fmt: skip
+    with pytest.raises(qre.OperationError, match=r"at item 2 .*v=0, k=2\)"):
+        query.run(table)
+    found = query.run(table.slice(0, 5)).to_pylist()
+    assert [(row["k"], row["position"], row["value"]) for row in found] == [
+        (1, 0, 10), (2, 2, 5), (1, 3, 12)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -293,16 +289,15 @@ def test_a_run_warns_of_a_rate_that_never_matches() -> None:
         ("aa", "match only the beginning of its rate a+ b, which continues with a or b."),
     ],
 )
-@pytest.mark.parametrize("compiled", [False, True])
 def test_the_warning_for_a_run_without_values_names_the_first_event_outside_the_rate(
-    types: str, message: str, compiled: bool
+    types: str, message: str
 ) -> None:
     counted = qre.iterate1(qre.atom(qre.event("a")), qre.count())
     query = qre.split(counted, qre.atom(qre.event("b")), qre.left)
     others = {"type": ["b"], "k": [8]}
     events = {"type": list(types) + others["type"], "k": [7] * len(types) + others["k"]}
     with pytest.warns(qre.NoValueWarning, match=re.escape(message)):
-        assert query.by("k").run(events, compiled=compiled).num_rows == 0
+        assert query.by("k").run(events).num_rows == 0
 
 
 def test_a_null_key_of_a_map_is_an_error() -> None:
@@ -322,14 +317,11 @@ def test_parts_of_either_have_values_of_one_type_or_numbers(other: Any) -> None:
             query.run(table)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_parts_of_either_with_values_of_two_types_are_an_error_in_the_run(
-    compiled: bool,
-) -> None:
+def test_parts_of_either_with_values_of_two_types_are_an_error_in_the_run() -> None:
     query = qre.iter_last(qre.either(qre.atom(M, lambda m: m.v), qre.atom(S, lambda s: (s.v, 1))))
     table = pa.table({"type": ["M", "s"], "v": [1.0, 2.0]})
     with pytest.raises(InputError, match=r"of different kinds.*All parts of an `either`"):
-        query.run(table, compiled=compiled)
+        query.run(table)
 
 
 def test_steps_of_a_long_stream_are_as_many_as_items() -> None:
@@ -379,21 +371,20 @@ def test_keys_of_a_dictionary_that_fills_its_numbers_may_be_null() -> None:
 ODD_NAMES = ["class", "import", "None", "_x", "", "a b", "count", "_fields", "__class__", "_1", "0"]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_names_of_attributes_need_not_be_identifiers(name: str, compiled: bool) -> None:
+def test_names_of_attributes_need_not_be_identifiers(name: str) -> None:
     values = [float(n % 5) for n in range(300)]
     table = pa.table({"time": range(300), "type": ["M"] * 300, name: values})
     read = qre.iterate(qre.atom(qre.any, lambda item: item[name]), qre.sum(0.0))
-    assert read.run(table, compiled=compiled)["value"].to_pylist()[-1] == sum(values)
-    above = qre.filter(M[name] > 3).run(table, compiled=compiled)["value"].to_pylist()
+    assert read.run(table)["value"].to_pylist()[-1] == sum(values)
+    above = qre.filter(M[name] > 3).run(table)["value"].to_pylist()
     assert above == [row for row in table.to_pylist() if row[name] > 3]
     assert qre.filter(M[name] > 3).start().push(table.slice(4, 1).to_pylist()[0])[name] == 4.0
-    by_key = qre.iterate(qre.atom(), qre.count()).by(name).run(table, compiled=compiled)
+    by_key = qre.iterate(qre.atom(), qre.count()).by(name).run(table)
     assert by_key[name].to_pylist() == values
     per_key = qre.map_collect(S, name, qre.match(qre.seq((~S).star(), S)))
     synced = table.set_column(1, "type", pa.array(["M"] * 299 + ["s"]))
-    keys = dict(per_key.run(synced, compiled=compiled)["value"].to_pylist()[-1])
+    keys = dict(per_key.run(synced)["value"].to_pylist()[-1])
     assert sorted(keys) == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
@@ -408,18 +399,17 @@ def test_the_representation_of_an_item_names_its_attributes() -> None:
         qre.map(lambda item: item["clas"]).start().push(item)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_chain_shows_the_fields_of_a_tuple_under_the_names_that_they_have(compiled: bool) -> None:
+def test_a_chain_shows_the_fields_of_a_tuple_under_the_names_that_they_have() -> None:
     pairs = qre.map(lambda item: (item.v, 2 * item.v)).by("k")
     table = pa.table({"time": range(300), "type": ["M"] * 300, "k": [1] * 300, "v": range(300)})
     sums = pairs >> qre.map(lambda item: (item._1 + item._2, item.k))
-    found = sums.run(table, compiled=compiled)["value"].to_pylist()
+    found = sums.run(table)["value"].to_pylist()
     assert found[2:4] == [{"_1": 6, "_2": 1}, {"_1": 9, "_2": 1}]
-    items = (pairs >> qre.filter(qre.any)).run(table, compiled=compiled)["value"].to_pylist()
+    items = (pairs >> qre.filter(qre.any)).run(table)["value"].to_pylist()
     assert items[5] == {"k": 1, "time": 5, "_1": 5, "_2": 10}
     wrong = pairs >> qre.map(lambda item: item.v)
     with pytest.raises(qre.OperationError, match=r"\(it has: k, time, _1, _2\.\)"):
-        wrong.run(table, compiled=compiled)
+        wrong.run(table)
 
 
 @pytest.mark.parametrize("failing", [0, 299, 300, 599])
@@ -441,8 +431,7 @@ def test_a_pipeline_of_many_items_stops_before_the_one_at_which_a_later_stage_fa
     assert stream.extend(rest)[1] == [singly.push(item) for item in rest]
 
 
-def test_a_pipeline_whose_later_stage_has_no_loops_calls_functions_once_per_item() -> None:
-    """The first batch is tried by loops, which the later stage has too many states for."""
+def test_a_pipeline_calls_functions_once_per_item() -> None:
     calls = []
 
     def noted(item: Any) -> Any:
@@ -460,4 +449,4 @@ def test_a_pipeline_whose_later_stage_has_no_loops_calls_functions_once_per_item
         values = stream.extend(items)[1]
         per_batch.append(len(calls))
         assert values == [value for item in items if (value := singly.push(item)) == 1]
-    assert per_batch == [2 * len(items), len(items)]
+    assert per_batch == [len(items), len(items)]

@@ -36,7 +36,6 @@ def episodes() -> qre.Query:
 
 
 def longest() -> qre.Query:
-    """Not compiled: it has a window."""
     lengths = qre.split(
         qre.atom(B), qre.iterate(qre.atom(M), qre.count()), qre.atom(E), lambda b, n, e: n
     )
@@ -48,14 +47,14 @@ def rows(table: Any) -> list[Any]:
     return sorted(actual, key=lambda row: row[:2])
 
 
-def test_each_key_is_one_stream_compiled_or_not(spark: "SparkSession") -> None:
+def test_each_key_is_one_stream(spark: "SparkSession") -> None:
     events = patients(3000, seed=4, patients=7)
     events = events.filter(events["patient"].is_valid())
     frame = spark.createDataFrame(events.to_pandas().astype({"patient": int})).repartition(5)
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 100)
     try:
         for query, value in ((episodes(), None), (longest(), "array<bigint>")):
-            expected = query.by("patient").run(events, compiled=False)
+            expected = query.by("patient").run(events)
             actual = query.by("patient").run(frame, value=value).toArrow()
             assert expected.num_rows > 200
             assert [row[2] for row in rows(actual)] == [row[2] for row in rows(expected)]

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.encoding import Reader
 from elsinore.quantitative.items import as_item
+from elsinore.quantitative.machine import derive
+from elsinore.quantitative.machine.translate import CannotTranslate
 from elsinore.quantitative.regex import (
     Concatenation,
     Plus,
@@ -219,3 +223,28 @@ def keyed_bodies() -> list[Query]:
         first_a,
         qre.sliding(per_sync, 2, ASSOCIATIVE),
     ]
+
+
+def saved(runs: Any, code: int = 0) -> bytes:
+    """Return the state of one of a query's streams."""
+    written = bytearray()
+    runs.save(code, written)
+    return bytes(written)
+
+
+def restored(query: Any, state: bytes) -> Any:
+    """Return a stream that continues from the state that `saved` returned."""
+    stream = query.start()
+    stream.streams.load(0, Reader(state))
+    return stream
+
+
+@contextmanager
+def called_by_python() -> Iterator[None]:
+    """Let Python call all functions of queries that are derived meanwhile."""
+
+    def translated(*_: Any) -> Any:
+        raise CannotTranslate
+
+    with patch.object(derive, "translated", translated):
+        yield

@@ -1,8 +1,4 @@
-"""Drawn queries whose functions can be compiled: over numbers, mappings of counts, and keys.
-
-The functions are few, so that each is compiled once; what is drawn is how they are put together. A
-machine that is not compiled runs the same source over the same memory as plain Python, in a heap so
-small that room is made again and again.
+"""Drawn queries whose functions are translated: over numbers, mappings of counts, and keys.
 
 All doubles are small multiples of a power of 2: windows join sums in another order than the
 definition has them, and must still come to the same bits.
@@ -10,21 +6,17 @@ definition has them, and must still come to the same bits.
 
 from __future__ import annotations
 
-import ctypes
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
-from elsinore.quantitative.lowered import Lowered, Memory, heap
 from elsinore.quantitative.regex import Predicate
 from elsinore.quantitative.runnable import Query
-from support.uncompiled import uncompiled
 
 A, B, S = (qre.event(name) for name in "abs")
 KINDS = "abs"
@@ -32,18 +24,6 @@ PREDICATES: tuple[Predicate, ...] = (
     *(A, B, S, A | B, ~A, ~S, qre.any),
     *(qre.predicate(A.v > 1), qre.predicate(A.v <= 1), qre.predicate(qre.item.n > 1, "high")),
 )
-HELPERS = {
-    **dict.fromkeys(
-        ["words_at", "codes_at", "doubles_at", "bytes_at"], lambda arrays, n: arrays[n]
-    ),
-    "some": lambda value: value,
-    "word_of": lambda value: int(np.float64(value).view(np.int64)),
-    "key_of": lambda value: int(np.float64(value).view(np.int64)),
-    "double_of": lambda word: float(np.int64(word).view(np.float64)),
-    "text_of": lambda number: number,
-    "text_number": lambda number: number,
-}
-SMALL = 48  # words of a heap
 
 
 @dataclass(frozen=True)
@@ -291,37 +271,6 @@ def relations(draw: st.DrawFn) -> Query:
         folds = [qre.sum(), qre.count(), qre.mean(), qre.max(), qre.variance(), qre.last()]
         relation = qre.apply(relation, qre.aggregate(draw(st.sampled_from(folds))))
     return relation
-
-
-def as_python(address: int, parameters: str) -> Any:
-    """Return a function of the heap that takes arrays for pointers."""
-    kinds = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
-    function = ctypes.PYFUNCTYPE(ctypes.c_int64, *(kinds[kind] for kind in parameters))(address)
-
-    def call(*given: Any) -> int:
-        parts = [
-            float(value) if kind == "d" else value.ctypes.data if kind == "p" else int(value)
-            for kind, value in zip(parameters, given, strict=True)
-        ]
-        return int(function(*parts))
-
-    return call
-
-
-HEAP = {name: as_python(*about) for name, about in heap.addresses().items()}
-
-
-def in_python(memory: Memory) -> Memory:
-    """Let a memory's machine run as plain Python, in little room."""
-    machine: Lowered = memory.machine
-    plain = uncompiled(machine.run)
-    names: dict[str, Any] = plain.__globals__  # type: ignore[attr-defined]
-    names |= HELPERS | HEAP | {n: v.item() for n, v in names.items() if isinstance(v, np.generic)}
-    memory.machine = replace(machine, run=plain)
-    memory._heap = memory._heap[:SMALL].copy()
-    memory._journal = memory._journal[:4].copy()
-    memory._entries = memory._entries[:4].copy()
-    return memory
 
 
 def table_of(stream: list[Any]) -> pa.Table:

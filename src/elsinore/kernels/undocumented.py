@@ -7,8 +7,6 @@ here and was seen to work with the releases in `TESTED`.
 
 - Borrowing: the option `_nrt`, without which all references to arrays are counted, and the search
   for matches takes four to ten times as long.
-- Checked numbers of quantitative queries: how compiled code raises (`call_conv`), and the
-  definitions of a function whose statements were changed. Without, these queries run in Python.
 - The cache, a second in each process but the first: a dispatcher's `_cache`, which it asks for code
   before it compiles and gives it to after; `_reduce` and `_rebuild` of what was compiled,
   `serialize.dumps`, `has_dynamic_globals`, what a library's module declares, `rtsys.initialize` and
@@ -31,7 +29,6 @@ from typing import Any
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from numba.core import serialize
 from numba.core.compiler import CompileResult
-from numba.core.ir_utils import build_definitions
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
@@ -47,19 +44,6 @@ def counting(borrows: bool) -> dict[str, Any]:
     Told either way: a kernel that does not tell does as the one that first calls it.
     """
     return {"_nrt": not borrows}
-
-
-# --- checked numbers ------------------------------------------------------------------------------
-
-
-def write_error(context: Any, builder: Any, kind: type[Exception], text: str) -> None:
-    """Write that compiled code raises an error."""
-    context.call_conv.return_user_exc(builder, kind, (text,))
-
-
-def define_anew(function: Any) -> None:
-    """Find out anew what the names of a function stand for, whose statements were changed."""
-    function._definitions = build_definitions(function.blocks)
 
 
 # --- the cache ------------------------------------------------------------------------------------

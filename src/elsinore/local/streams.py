@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,10 +12,11 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import picked, to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
-from elsinore.kernels import numba_is_installed
 from elsinore.quantitative.check import check_keys, missing_attribute
+from elsinore.quantitative.machine.layout import attributes_read_of
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take
+from elsinore.quantitative.rows import CHUNK, codes_of, take
+from elsinore.quantitative.rows import take_rows as take_rows_of
 from elsinore.quantitative.runnable import NoValueWarning, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
@@ -28,9 +28,6 @@ from elsinore.runtime.times import kind_of_column, numbers_for_text, to_ticks
 TIME = "time"  # the column of times, if the events have it
 POSITION = "position"  # the column instead of times if events have none
 SHOWN = 3  # unusable events in a message
-MANY = 100_000  # events from which compiling a machine is faster
-FEW = 1_000  # events up to which even a compiled machine is slower
-MACHINES = "elsinore.quantitative.lowered"  # their package, which imports the compiler
 
 
 def run(
@@ -40,15 +37,13 @@ def run(
     time: str = TIME,
     type: str = TYPE,  # noqa: A002 - the word for it
     by: Sequence[str] = (),
-    compiled: bool | None = None,
 ) -> pa.Table:
     """Return a query's values over the events in `data`, in order of `time` if there is one.
 
     Columns are those of `by`, each combination of whose values is a separate stream; `time` if the
     events have it, else `position`, the event's index from 0; and `value`. Simultaneous events are
-    processed in the order of their rows. The query is compiled if that is possible and pays;
-    `compiled` forces or forbids it, with equal values. Warns if there are no values, with the first
-    stream's event that the query's rate excludes.
+    processed in the order of their rows. Warns if there are no values, with the first stream's
+    event that the query's rate excludes.
 
     Raises QuerySemanticError if a predicate reads a missing attribute, InputError for events with
     a missing or invalid time, and for events without a type that the query requires.
@@ -61,8 +56,7 @@ def run(
         raise missing_attribute(time, table.column_names, "time")
     check_keys(by, schema_of(table.schema))
     codes, count = codes_of(table, by)
-    compiles = _pays(query, table) if compiled is None else compiled
-    places, values = run_rows(query, table, codes, count, compiled=compiles)
+    places, values = run_rows(query, table, codes, count)
     if not len(places):
         named = [name for name in (*by, time, TYPE) if name in table.column_names]
         why = why_no_value(query, table, codes, named)
@@ -102,26 +96,14 @@ def take_rows(
     data: object,
     *,
     type: str = TYPE,  # noqa: A002 - the word for it
-    compiled: bool | None = None,
 ) -> pa.Table:
     """Push all rows of a table to a stream; return positions and values."""
     table = _typed(as_table(data), type)
-    rows, start = table.num_rows, stream.position
-    values: pa.Array = pa.nulls(0)
-    places: Any = np.zeros(0, np.int64)
-    compiles = rows >= MANY if compiled is None else compiled
-    if compiles and rows > 1 and stream.size < rows:  # the state is converted and converted back
-        runs = _runs_for(stream, table)
-        first = table.slice(0, rows - 1)
-        run = runs.run_alone(stream, first, bits(runs.bits, first))
-        places, values = run.places, run.values if run.values is not None else values
-        table = table.slice(rows - 1)
-    truths = bits(stream.stages[0].machine.bits, table)
-    few, last_values = take(stream, table, truths)  # the last one sets `stream.value`
-    places = np.concatenate([places, np.array(few, np.int64) + (rows - table.num_rows)])
-    columns = joined([values] if len(values) else [], last_values)
-    value = pa.concat_arrays(columns) if columns else values
-    return pa.table({POSITION: places + start, "value": value})
+    start = stream.position
+    reads = attributes_read_of(stream.programs[0].node)
+    truths = bits(stream.programs[0].bits, table)
+    output = take_rows_of(stream.streams, table, truths, None, reads, last=stream.last)
+    return pa.table({POSITION: output.places + start, "value": output.column()})
 
 
 def iterate_rows(
@@ -135,30 +117,9 @@ def iterate_rows(
     for begin in range(0, table.num_rows, CHUNK):
         part = table.slice(begin, CHUNK)
         start = stream.position
-        places, values = take(stream, part, bits(stream.stages[0].machine.bits, part))
+        places, values = take(stream, part, bits(stream.programs[0].bits, part))
         for place, value in zip(places, values, strict=True):
             yield start + place, value
-
-
-def _pays(query: Runnable, table: pa.Table) -> bool:
-    """Return whether compiling a query is faster for a table, or already done."""
-    if not numba_is_installed():
-        return False
-    if table.num_rows >= MANY or table.num_rows < FEW or MACHINES not in sys.modules:
-        return bool(table.num_rows >= MANY)
-    from elsinore.quantitative.lowered import is_kept  # noqa: PLC0415 - the compiler, where needed
-
-    first, types = query.machines[0], dict(zip(table.schema.names, table.schema.types, strict=True))
-    return is_kept(first.lowered, first.node, types)
-
-
-def _runs_for(stream: Stream, table: pa.Table) -> Runs:
-    """Return the compiled runs of tables with these columns, created once."""
-    if table.schema not in stream.tables:
-        types = dict(zip(table.schema.names, table.schema.types, strict=True))
-        stream.tables[table.schema] = Runs(stream.machines, types, compiled=True, tell=bits)
-    runs: Runs = stream.tables[table.schema]
-    return runs
 
 
 def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for it

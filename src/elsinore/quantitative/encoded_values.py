@@ -28,7 +28,8 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.quantitative.items import UNDEFINED, Record, Undefined, record_type
-from elsinore.quantitative.machine.evaluate import Keys
+from elsinore.quantitative.machine.frames import Buffer
+from elsinore.quantitative.machine.steps import Keys
 from elsinore.quantitative.sketches import Sketch, sketch_of
 from elsinore.quantitative.versions import Bag, Counts
 
@@ -130,6 +131,12 @@ def _record(*parts: Any) -> Record:
     if len(exactly(tuple, names)) != len(values):
         raise ValueError("a record has another number of values than of attributes")
     return record_type(names)(*values)
+
+
+def _keys_parts(keys: Keys) -> tuple[Any, ...]:
+    program, memory = keys.program, keys.memory
+    states = {key: program.stacks_of(memory, code) for key, code in keys.codes.items()}
+    return program.name, program.stacks_of(memory, 0), states
 
 
 def _keys(*_: Any) -> Keys:
@@ -301,7 +308,11 @@ _TABLE: dict[str, StoredType] = {  # the places are numbers of the layout: new t
     _name(Counts): StoredType(lambda v: (dict(v),), lambda counts: Counts(exactly(dict, counts))),
     _name(Bag): StoredType(lambda v: (v.in_order(),), lambda values: Bag(exactly(list, values))),
     _name(Sketch): StoredType(Sketch.parts, sketch_of),
-    _name(Keys): StoredType(lambda keys: (keys.program.name, keys.idle, keys.states), _keys),
+    _name(Keys): StoredType(_keys_parts, _keys),
+    _name(Buffer): StoredType(
+        lambda buffer: (buffer.offset, buffer.between(buffer.offset, buffer.end)),
+        lambda offset, values: Buffer(exactly(int, offset), exactly(list, values)),
+    ),
     _name(Record): StoredType(lambda record: (*record, record._fields), _record),
     "dataclass or named tuple": StoredType(_object_parts, _object),
     "builtins.int": StoredType(lambda v: (hex(v),), lambda text: int(text, 16)),  # beyond 64 bits

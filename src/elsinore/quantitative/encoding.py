@@ -24,7 +24,8 @@ from elsinore.quantitative.encoded_values import (
     exactly,
     taken_apart,
 )
-from elsinore.quantitative.machine.evaluate import KeyProgram, Keys, check_state
+from elsinore.quantitative.machine.control import KeyedProgram
+from elsinore.quantitative.machine.steps import Keys
 
 MOST_NESTED = 500
 MOST_HASHED = 1 << 20
@@ -108,17 +109,21 @@ def _is_leaf(value: Any) -> bool:
     return kind in _LEAVES and (kind is not int or -(1 << 63) <= value < 1 << 63)
 
 
-def decode(content: bytes | memoryview, programs: Mapping[str, KeyProgram] | None = None) -> Any:
+def decode(content: bytes | memoryview, programs: Mapping[str, KeyedProgram] | None = None) -> Any:
     """Return the value that was encoded. Raises StateError for other bytes.
 
     `programs` run the keys that are in the value, by their names.
     """
 
     def keys(name: Any, idle: Any, states: Any) -> Keys:
-        keyed = (programs or {})[name]
-        for state in (idle, *exactly(dict, states).values()):
-            check_state(keyed.program, state)
-        return Keys(keyed, idle, states)
+        program = (programs or {})[name]
+        restored = Keys(program)
+        for code, stacks in enumerate((idle, *exactly(dict, states).values())):
+            program.check(stacks)
+            program.put(restored.memory, code, stacks)
+        for key in states:
+            restored.add(key)
+        return restored
 
     def read(part: Any) -> tuple[Any, Size]:
         if type(part) is list:

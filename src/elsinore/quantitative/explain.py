@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from elsinore.errors import ElsinoreError, did_you_mean, escaped
-from elsinore.kernels import numba_is_installed
 from elsinore.quantitative.nodes import Node, Window, form_of
 
 Parts = Sequence[tuple[tuple[str, ...], tuple[Node, ...]]]  # attributes of keys, and stages
@@ -33,7 +32,6 @@ def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word
     >>> print(iterate(atom(event("M"), len), 0, max).explain())
     iterate(0, max): M*
     └─ atom(M, len): M
-    the machine runs in Python: len is no plain Python function
     """
     formats: dict[str, Callable[[Parts], str]] = {"text": _text, "mermaid": _mermaid, "svg": _svg}
     if format not in formats:
@@ -76,28 +74,8 @@ def _lines(stages: tuple[Node, ...]) -> list[str]:
         if len(stages) > 1:
             lines.append(f"{'>> ' if place else ''}stage {place + 1}")
         add(tree(stage), "", "")
-    reasons = _reasons(stages)
-    all_compiled = all(reason is None for reason in reasons)
-    for place, reason in enumerate(reasons):
-        subject = f"stage {place + 1}" if len(stages) > 1 else "the machine"
-        how = (
-            "is compiled where attributes are numbers, or texts that are only kept and compared"
-            if all_compiled
-            else f"runs in Python: {reason or 'a later stage does'}"
-        )
-        lines.append(f"{subject} {how}")
     lines += [f"warning: {text}" for stage in stages for text in stage.warnings]
     return lines
-
-
-def _reasons(stages: tuple[Node, ...]) -> list[str | None]:
-    """Return, for each stage, why it is not compiled; None where it is."""
-    if not numba_is_installed():
-        reason = "Numba is not installed (pip install 'elsinore[compiled]')"
-        return [reason] * len(stages)
-    from elsinore.quantitative.lowered import reasons  # noqa: PLC0415 - the compiler, where needed
-
-    return reasons(stages)
 
 
 def _mermaid(parts: Parts) -> str:

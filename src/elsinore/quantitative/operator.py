@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +16,12 @@ from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
 from elsinore.quantitative.encoding import Reader, decode, encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
-from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Keyed, Runnable
 from elsinore.quantitative.values import as_array
 
-SAVED_BY = "quantitative operator 4"  # the number is that of the layout of its states
+SAVED_BY = "quantitative operator 5"  # the number is that of the layout of its states
 ITEM = "item "  # what a column of an attribute is called, before its name
 PART = "condition "  # what a column of truth values is called, before its number
 SHOWN = "shown time"  # what a column of times is called that are given out as they are
@@ -37,8 +34,8 @@ class Spec:
 
     `value` is the type of its values, None where it is known by the values alone: these are then
     given out as bytes. `called` is what the result calls the time; `shown` the attribute, and its
-    type, that is given out for it where ticks are too coarse. Without `compiled` the machine runs
-    in Python. `after` are the queries that take the values of all keys.
+    type, that is given out for it where ticks are too coarse. `after` are the queries that take the
+    values of all keys.
     """
 
     query: Runnable
@@ -49,7 +46,6 @@ class Spec:
     value: pa.DataType | None = None
     called: str = "time"
     shown: tuple[str, pa.DataType] | None = None
-    compiled: bool = True
     after: tuple[Runnable | Keyed, ...] = ()
 
     @property
@@ -71,8 +67,7 @@ class QuantitativeOperator:
         spec = unit.spec
         assert isinstance(spec, Spec)
         self._spec, self._one_slot = spec, options.one_slot
-        types = dict(spec.types)
-        self._runs = Runs(spec.query.machines, types, compiled=spec.compiled, tell=_told)
+        self._runs = Runs(spec.query.programs)
         self._last = -1  # the key of the last row, where keys come one after another
         self._keys = 0
         self.statistics = OperatorStatistics()
@@ -102,10 +97,10 @@ class QuantitativeOperator:
         self.statistics.events += batch.num_rows
         self.statistics.matched += int(np.count_nonzero(bits))
         self.statistics.totals += len(outputs.places)
-        if outputs.values is None or not len(outputs.places):
+        if not len(outputs.places):
             return
         rows = to_arrow(outputs.places)
-        values = outputs.values
+        values = outputs.column()
         if spec.value is None:
             values = to_arrow([encode(value) for value in values.to_pylist()], pa.binary())
         elif values.type != spec.value:
@@ -151,7 +146,7 @@ class QuantitativeOperator:
         used[self.open_keys()] = True
         states = bytearray()
         for code in np.flatnonzero(used).tolist():
-            self._runs.stream(code).save_bare(states)
+            self._runs.save(code, states)
         head = bytes((self._one_slot,)) + varint(self._last + 1) + varint(self._keys)
         content = head + np.packbits(used).tobytes() + bytes(states)
         return seal(SAVED_BY, fingerprint(self._spec.query.stages), content)
@@ -170,9 +165,7 @@ class QuantitativeOperator:
         operator._last, operator._keys = reader.number() - 1, reader.number()
         bits = np.frombuffer(reader.bytes(-(-operator._keys // 8)), np.uint8)
         for code in np.flatnonzero(np.unpackbits(bits, count=operator._keys)).tolist():
-            stream = operator._runs.stream(code)
-            stream.load_bare(reader)
-            operator._runs.put(code, stream)
+            operator._runs.load(code, reader)
         reader.check_end()
         return operator
 
@@ -186,11 +179,6 @@ class QuantitativeOperator:
         self._last, self._keys = int(keys[-1]), 1
         codes = np.cumsum(new).astype(np.int32)
         return codes, int(codes[-1]) + 1
-
-
-def _told(bits: Bits, table: pa.Table) -> Any:
-    """Return the bits of a pipeline's later predicates."""
-    return import_module("elsinore.runtime.predicate_bits").bits(bits, table)
 
 
 def _bare(rows: int) -> pa.Table:

@@ -1,6 +1,6 @@
 """Queries as users handle them: to be started, run, explained, keyed, and put one after another.
 
-A query holds the node of its expression tree, and the machine that its streams share. The modules
+A query has the node of its expression tree, and the program that its streams share. The modules
 that evaluate and explain queries know nodes alone.
 """
 
@@ -15,9 +15,10 @@ from typing import Any, overload
 from elsinore.errors import QuerySemanticError
 from elsinore.model.query import PythonQuery
 from elsinore.quantitative.explain import explain
+from elsinore.quantitative.machine.control import Program
 from elsinore.quantitative.nodes import Node
 from elsinore.quantitative.regex import Regex
-from elsinore.quantitative.stream import Machine, Stream
+from elsinore.quantitative.stream import Stream
 
 
 class NoValueWarning(UserWarning):
@@ -27,20 +28,20 @@ class NoValueWarning(UserWarning):
 class Runnable:
     """A streaming function, of one query or of several."""
 
-    __slots__ = ("_machines", "stages")
+    __slots__ = ("_programs", "stages")
 
     stages: tuple[Node, ...]  # the values of each are the items of the next
 
     def __init__(self, stages: tuple[Node, ...]) -> None:
         self.stages = stages
-        self._machines: tuple[Machine, ...] | None = None
+        self._programs: tuple[Program, ...] | None = None
 
     @property
-    def machines(self) -> tuple[Machine, ...]:
-        """The machines of the stages, which all streams of the query share."""
-        if self._machines is None:
-            self._machines = tuple(map(Machine.from_node, self.stages))
-        return self._machines
+    def programs(self) -> tuple[Program, ...]:
+        """The programs of the stages, which all streams of the query share."""
+        if self._programs is None:
+            self._programs = tuple(map(Program, self.stages))
+        return self._programs
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -49,14 +50,14 @@ class Runnable:
 
     def start(self) -> Stream:
         """Return a stream at its beginning, to push items into."""
-        return Stream.from_machines(self.machines)
+        return Stream.from_programs(self.programs)
 
     def load(self, state: bytes | bytearray | memoryview) -> Stream:
         """Return a stream that continues where one of this query was saved.
 
         Raises StateError where the state is damaged, or was saved for another query.
         """
-        return Stream.load(self.machines, state)
+        return Stream.load(self.programs, state)
 
     def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
         """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
@@ -69,7 +70,7 @@ class Runnable:
         return " >> ".join(map(repr, self.stages))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._from_stages, (self.stages,)  # machines are made again
+        return type(self)._from_stages, (self.stages,)  # programs are made again
 
     @classmethod
     def _from_stages(cls, stages: tuple[Node, ...]) -> Runnable:
@@ -81,20 +82,18 @@ class Runnable:
         *,
         time: str = "time",
         type: str = "type",  # noqa: A002 - the word for it
-        compiled: bool | None = None,
         **options: Any,
     ) -> Any:
         """Return the values over the events in `data`, as a table: time (or position) and value.
 
         `data` is a path to files, a pyarrow Table, a pandas or polars DataFrame, a dict of columns
         or a list of dicts, or a DataFrame of Spark, which gives one (`value` says the type of
-        values then, where it cannot be worked out); `time` and `type` name its columns. Without
-        `compiled`, a machine is compiled where it can be and there are many events. Warns of rates
-        that never match, and where there is no value at all (NoValueWarning, with the event that
-        left the rate; not over a DataFrame of Spark).
+        values then, where it cannot be worked out); `time` and `type` name its columns. Warns of
+        rates that never match, and where there is no value at all (NoValueWarning, with the event
+        that left the rate; not over a DataFrame of Spark).
         """
         warn_of(self)
-        return driver(data).run(self, data, time=time, type=type, compiled=compiled, **options)
+        return driver(data).run(self, data, time=time, type=type, **options)
 
     def by(self, *attributes: str) -> Keyed:
         """Return the query run apart for each value of some attributes.
@@ -173,13 +172,12 @@ class Keyed:
         *,
         time: str = "time",
         type: str = "type",  # noqa: A002 - the word for it
-        compiled: bool | None = None,
         **options: Any,
     ) -> Any:
         """Return the values over the events in `data`: the attributes, time or position, value."""
         warn_of(self.query)
         return driver(data).run(
-            self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
+            self.query, data, time=time, type=type, by=self.attributes, **options
         )
 
     def live(
@@ -238,13 +236,12 @@ class Chain:
         *,
         time: str = "time",
         type: str = "type",  # noqa: A002 - the word for it
-        compiled: bool | None = None,
         **options: Any,
     ) -> Any:
         """Return the last query's values over the events in `data`, as that query's `run` does."""
         first, *later = self.stages
-        result = first.run(data, time=time, type=type, compiled=compiled)
-        return after(result, later, time=time, compiled=compiled, **options)
+        result = first.run(data, time=time, type=type)
+        return after(result, later, time=time, **options)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -271,7 +268,6 @@ def after(
 
     The values of each are the items of the next. `time` is what the column of times is called.
     """
-    given = {"compiled": options.pop("compiled", None)}
     for number, stage in enumerate(stages, start=1):
         items, time = driver(result).values_as_events(result, time)
         if items is None:  # nobody can tell what attributes they would have
@@ -279,7 +275,7 @@ def after(
             result = driver(result).no_values(result, keys, time)
             continue
         last = options if number == len(stages) else {}
-        result = stage.run(items, time=time, **given, **last)
+        result = stage.run(items, time=time, **last)
     return result
 
 

@@ -5,27 +5,16 @@ from __future__ import annotations
 import dataclasses
 import types as python
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
 from elsinore.errors import QuerySemanticError, kind_of_value
-from elsinore.kernels import numba_is_installed
 from elsinore.model.query import PythonQuery
-from elsinore.quantitative.functions import Key, left, right
 from elsinore.quantitative.machine.layout import attributes_read_of
-from elsinore.quantitative.nodes import (
-    Combine,
-    Either,
-    Iterate,
-    MapCollect,
-    Node,
-    Split,
-    output,
-)
+from elsinore.quantitative.nodes import output
 from elsinore.quantitative.runnable import Chain, Keyed, Runnable
-from elsinore.quantitative.versions import Bag, Counts
+from elsinore.quantitative.value_types import type_of_values
 
 SCALARS = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 
@@ -74,56 +63,20 @@ def attributes_of(query: Runnable) -> set[str] | None:
 def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
     """Return the type of a query's values for items with such attributes; None: it is not known.
 
-    It is that of compiled code, or what functions say that they return.
+    It is that of the instructions of functions, or what functions say that they return.
     """
     last = query.stages[-1]
     if len(query.stages) > 1:
         return _declared(output(last))
-    return _typed(last, types)
+    return type_of_values(last, types, _returned)
 
 
-def _typed(node: Node, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
-    compiled = _compiled_type(node, types) if numba_is_installed() else None
-    if compiled is not None:
-        return compiled
-    declared = _declared(output(node))
-    if declared is not None:
-        return declared
-    match node:
-        case Split(parts, op) if op is right:
-            return _typed(parts[-1], types)
-        case Split(parts, op) if op is left:
-            return _typed(parts[0], types)
-        case Either(parts):
-            kinds = [_typed(part, types) for part in parts]
-            return next((kind for kind in kinds if kind is not None), None)
-        case Combine((Iterate(body, init, _),), _) | Iterate(body, init, _):
-            return _of_fold(init, _typed(body, types))
-        case MapCollect(_, Key() as key, body, _):
-            value = _typed(body, types)
-            kind = types.get(key.attribute)
-            return None if value is None or kind is None else pa.map_(kind, value)
-    return None
-
-
-def _compiled_type(node: Node, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
-    from elsinore.quantitative.lowered import (  # noqa: PLC0415 - the compiler, where needed
-        CannotCompile,
-        value_of,
-    )
-
-    with suppress(CannotCompile):
-        return value_of(node, types)
-    return None
-
-
-def _of_fold(init: Any, value: pa.DataType | None) -> pa.DataType | None:
-    """Return the type of what a built-in fold of values makes that is not compiled."""
-    if value is None:
+def _returned(function: Any) -> pa.DataType | None:
+    """Return the type that a function says that it returns."""
+    try:
+        return _declared(get_type_hints(function).get("return"))
+    except (TypeError, NameError, AttributeError):
         return None
-    if isinstance(init, Bag):
-        return value
-    return pa.map_(value, pa.int64()) if isinstance(init, Counts) else None
 
 
 def _declared(kind: Any) -> pa.DataType | None:

@@ -17,21 +17,13 @@ from elsinore.errors import InputError
 PLAIN = {int, float, bool, str, type(None)}  # what Arrow has of itself
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Made:
-    """Records of a dataclass that were not made: a list for each field."""
-
-    fields: Sequence[list[Any]]
-    kind: type
-
-    def records(self) -> list[Any]:
-        """Return the records."""
-        return list(map(self.kind, *self.fields))
-
-    def column(self) -> pa.Array:
-        """Return the records as a column."""
-        names = [field.name for field in dataclasses.fields(self.kind)]
-        return pa.StructArray.from_arrays(list(map(as_array, self.fields)), names=names)
+def struct_of(kind: type, columns: Sequence[pa.Array]) -> pa.Array:
+    """Return records of a dataclass, or tuples, as a column: of the columns of their fields."""
+    if kind is tuple:
+        names = [f"_{n}" for n in range(1, len(columns) + 1)]
+    else:
+        names = [field.name for field in dataclasses.fields(kind)]
+    return pa.StructArray.from_arrays(list(columns), names=names)
 
 
 def as_array(values: Sequence[Any]) -> pa.Array:

@@ -10,70 +10,18 @@ version that somebody keeps never has more to take back than its own size.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
-LEAST_AGE = 16  # steps before a copy, for small containers
+import cython
 
 
-class _Version:
-    """A version of a container: it owns the data, or knows a newer version and what that added."""
+class Counts:
+    """How often each value was added, as a mapping; `add` returns a new version.
 
-    __slots__ = ("_age", "_change", "_data", "_newer")
-
-    def _start(self, data: Any) -> None:
-        self._data = data
-        self._newer: Any = None  # the version that a value was added to this one for
-        self._change: Any = None  # that value
-        self._age = 0  # steps since the data was copied
-
-    def _grown(self, value: Any) -> Any:
-        """Return a newer version, to whose data a value is to be added."""
-        data, newer = self._own(), type(self).__new__(type(self))
-        age = self._age + 1
-        if age > max(LEAST_AGE, len(data)) or not data:
-            data, age = data.copy(), 0
-        else:
-            self._data, self._newer, self._change = None, newer, value
-        newer._data, newer._newer, newer._change, newer._age = data, None, None, age
-        return newer
-
-    def _own(self) -> Any:
-        """Return the data as of this version, which becomes the owner of it.
-
-        A version that is read again after newer ones were made gets a copy.
-        """
-        if self._data is not None:
-            return self._data
-        chain: list[Any] = []
-        version: Any = self
-        while version._data is None:
-            chain.append(version)
-            version = version._newer
-        data = version._data.copy()
-        for older in reversed(chain):
-            self._take_out(data, older._change)
-        self._data, self._newer, self._change = data, None, None
-        return data
-
-    @staticmethod
-    def _take_out(data: Any, value: Any) -> None:
-        """Take a value out of data that it was added to."""
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        return len(self._own())
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._own()!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._own(),)
-
-
-class Counts(_Version, Mapping[Any, int]):
-    """How often each value was added; `add` returns a new version.
+    data: the counts, None if a newer version owns them; newer, change: that version, and the value
+    that was added for it; age: the steps since the data was copied.
 
     >>> one = Counts().add("a").add("a")
     >>> two = one.add("b")
@@ -81,77 +29,166 @@ class Counts(_Version, Mapping[Any, int]):
     ({'a': 2}, {'a': 2, 'b': 1}, {'a': 2})
     """
 
-    __slots__ = ()
-
     def __init__(self, counts: Mapping[Any, int] | None = None) -> None:
-        self._start(dict(counts or {}))
+        self.data: dict[Any, int] | None = dict(counts or {})
+        self.newer: Any = None
+        self.change: Any = None
+        self.age = 0
 
     @classmethod
     def owning(cls, counts: dict[Any, int]) -> Counts:
         """Return counts that take over a dict, which nobody else changes then."""
         owner = cls()
-        owner._data = counts
+        owner.data = counts
         return owner
 
     def add(self, value: Any) -> Counts:
         """Return the counts with one more of a value. Raises TypeError for an unhashable one."""
-        hash(value)  # before anything is changed
-        newer: Counts = self._grown(value)
-        newer._data[value] = newer._data.get(value, 0) + 1
+        data: dict[Any, int] = self.data if self.data is not None else self.own()
+        number: Any = data.get(value, 0)  # raises before anything is changed
+        newer: Counts = Counts.__new__(Counts)
+        age: cython.Py_ssize_t = self.age + 1
+        if not data or (age > 16 and age > len(data)):  # a copy now and then
+            data, age = data.copy(), 0
+        else:
+            self.data, self.newer, self.change = None, newer, value
+        data[value] = number + 1
+        newer.data, newer.age = data, age
         return newer
 
-    @staticmethod
-    def _take_out(data: dict[Any, int], value: Any) -> None:
-        data[value] -= 1
-        if not data[value]:
-            del data[value]
+    def own(self) -> Any:
+        """Return the data as of this version, which becomes the owner of it.
+
+        A version that is read again after newer ones were made gets a copy.
+        """
+        if self.data is not None:
+            return self.data
+        chain: list[Any] = []
+        version: Any = self
+        while version.data is None:
+            chain.append(version)
+            version = version.newer
+        data = version.data.copy()
+        for older in reversed(chain):
+            data[older.change] -= 1
+            if not data[older.change]:
+                del data[older.change]
+        self.data, self.newer, self.change = data, None, None
+        return data
 
     def __getitem__(self, value: Any) -> int:
-        return self._own()[value]  # type: ignore[no-any-return]
+        return self.own()[value]  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._own())
+        return iter(self.own())
+
+    def __len__(self) -> int:
+        return len(self.own())
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.own()
+
+    def __eq__(self, other: object) -> Any:
+        return self.own() == dict(other) if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def get(self, value: Any, default: Any = None) -> Any:
+        """Return how often a value was added, else the default."""
+        return self.own().get(value, default)
+
+    def keys(self) -> KeysView[Any]:
+        """Return the values."""
+        return self.own().keys()  # type: ignore[no-any-return]
+
+    def values(self) -> ValuesView[int]:
+        """Return how often values were added."""
+        return self.own().values()  # type: ignore[no-any-return]
+
+    def items(self) -> ItemsView[Any, int]:
+        """Return the values, and how often they were added."""
+        return self.own().items()  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"Counts({self.own()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Counts, (self.own(),)
+
+
+Mapping.register(Counts)
 
 
 def plain(counts: Mapping[Any, int]) -> Mapping[Any, int]:
     """Return counts as a dict, which is to be read only: Python's own are read faster."""
-    return counts._own() if isinstance(counts, Counts) else counts
+    return counts.own() if isinstance(counts, Counts) else counts
 
 
-class Bag(_Version):
+class Bag:
     """Values in order, each as often as it was added; `add` returns a new version.
+
+    data, newer, change, age: as in `Counts`.
 
     >>> bag = Bag().add(3).add(1).add(2)
     >>> bag.quantile(0.5), len(bag), bag.add(0).quantile(0.5), bag.quantile(0.5)
     (2, 3, 1, 2)
     """
 
-    __slots__ = ()
-
     def __init__(self, values: list[Any] | None = None) -> None:
-        self._start(sorted(values or []))
+        self.data: list[Any] | None = sorted(values or [])
+        self.newer: Any = None
+        self.change: Any = None
+        self.age = 0
 
     def add(self, value: Any) -> Bag:
         """Return the bag with one more value."""
-        newer: Bag = self._grown(value)
-        insort(newer._data, value)
+        data: list[Any] = self.data if self.data is not None else self.own()
+        newer: Bag = Bag.__new__(Bag)
+        place = bisect_left(data, value)  # raises before anything is changed
+        age: cython.Py_ssize_t = self.age + 1
+        if not data or (age > 16 and age > len(data)):  # a copy now and then
+            data, age = data.copy(), 0
+        else:
+            self.data, self.newer, self.change = None, newer, value
+        data.insert(place, value)
+        newer.data, newer.age = data, age
         return newer
+
+    def own(self) -> Any:
+        """Return the values as of this version, which becomes the owner of them."""
+        if self.data is not None:
+            return self.data
+        chain: list[Any] = []
+        version: Any = self
+        while version.data is None:
+            chain.append(version)
+            version = version.newer
+        data = version.data.copy()
+        for older in reversed(chain):
+            del data[bisect_left(data, older.change)]
+        self.data, self.newer, self.change = data, None, None
+        return data
 
     def quantile(self, fraction: float) -> Any:
         """Return the value at rank floor(fraction * (n - 1)), counted from 0."""
-        values = self._own()
+        values = self.own()
         return values[int(fraction * (len(values) - 1))]
 
     def in_order(self) -> list[Any]:
         """Return the values in order, which are to be read only."""
-        return self._own()  # type: ignore[no-any-return]
+        return self.own()  # type: ignore[no-any-return]
 
-    @staticmethod
-    def _take_out(data: list[Any], value: Any) -> None:
-        del data[bisect_left(data, value)]
+    def __len__(self) -> int:
+        return len(self.own())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bag) and self._own() == other._own()
+        return isinstance(other, Bag) and bool(self.own() == other.own())
 
     def __hash__(self) -> int:
-        return hash(tuple(self._own()))
+        return hash(tuple(self.own()))
+
+    def __repr__(self) -> str:
+        return f"Bag({self.own()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bag, (self.own(),)

@@ -14,14 +14,14 @@ from elsinore.expressions.columns import evaluate
 from elsinore.model import expression as ex
 from elsinore.quantitative.check import missing_attribute
 from elsinore.quantitative.conditions import Conditions, truth
+from elsinore.quantitative.machine.batch import Values
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, Predicate
-from elsinore.quantitative.rows import Runs, concatenated
+from elsinore.quantitative.rows import Runs, column_of
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.classify import type_numbers
 
 SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's cache
-SHARE = 4  # rows per stream in a slice, at least: each slice has a cost per stream
 
 
 def attributes_read_by(query: Runnable, names: Sequence[str]) -> set[str]:
@@ -93,23 +93,18 @@ def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
     return column
 
 
-def run_rows(
-    query: Runnable, table: pa.Table, codes: Any, count: int, *, compiled: bool
-) -> tuple[Any, pa.Array]:
+def run_rows(query: Runnable, table: pa.Table, codes: Any, count: int) -> tuple[Any, pa.Array]:
     """Run a query over rows, row i of stream `codes[i]`; return the rows with values, and these."""
-    types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    runs = Runs(query.machines, types, compiled=compiled, tell=bits)
+    runs = Runs(query.programs)
     predicates = PredicateBits(runs.bits)
-    in_slices = count == 1 or runs.is_compiled
-    step = max(SLICE, SHARE * count) if in_slices else max(1, table.num_rows)
     places: list[Any] = [np.zeros(0, np.int64)]
-    values: list[pa.Array] = []
-    for begin in range(0, table.num_rows, step):
-        part = table.slice(begin, step)
-        run = runs.run(part, predicates.bits(part), codes[begin : begin + step], count)
-        places.append(run.places + begin)
-        values += [] if run.values is None else [run.values]
-    return np.concatenate(places), concatenated(values)
+    values: list[Values] = []
+    for begin in range(0, table.num_rows, SLICE):
+        part = table.slice(begin, SLICE)
+        output = runs.run(part, predicates.bits(part), codes[begin : begin + SLICE], count)
+        places.append(output.places + begin)
+        values += output.values
+    return np.concatenate(places), column_of(values)
 
 
 def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:

@@ -46,7 +46,6 @@ def run(
     time: str = "time",
     type: str = TYPE,  # noqa: A002 - the word for it
     by: Sequence[str] = (),
-    compiled: bool | None = None,
     value: str | T.DataType | None = None,
 ) -> DataFrame:
     """Return a query's values as a Spark DataFrame: columns of `by`, the time, and `value`.
@@ -75,7 +74,7 @@ def run(
     check_keys(keys, schema_of(data))
     attributes = attributes_read_by(query, data.columns)
     events = Events(data, _options(data, time, TYPE if TYPE in attributes else time))
-    unit = _unit(query, keys, events, value, compiled=compiled is not False)
+    unit = _unit(query, keys, events, value)
     refuse_unsent((unit,), data.schema)
     use_driver_interpreter(data.sparkSession)
     ship_by_value(modules_of_users(query))
@@ -114,8 +113,6 @@ def _unit(
     keys: tuple[str, ...],
     events: Events,
     value: str | T.DataType | None,
-    *,
-    compiled: bool,
 ) -> Unit:
     """Return the unit of a query over events, with the declared type of values."""
     data, time = events.frame, events.options.time
@@ -125,7 +122,6 @@ def _unit(
         spec_of(unit),
         called=next(name for name in ("time", "time of the value") if name not in keys),
         shown=(time, types[time]) if events.options.order_by else None,
-        compiled=compiled,
     )
     unit = KIND.fitted(replace(unit, spec=spec), types, declared=False)
     spec = spec_of(unit)
@@ -151,7 +147,7 @@ def _sampled(spec: Spec, data: DataFrame, time: str) -> pa.DataType:
     sent = [F.col(quoted(field.name)) for field in data.schema if is_sent(field.dataType)]
     few = data.orderBy(*order).limit(SAMPLE).select(*sent).toArrow()
     codes, count = codes_of(few, spec.by)
-    _, sampled = run_rows(spec.query, few, codes, count, compiled=False)
+    _, sampled = run_rows(spec.query, few, codes, count)
     if pa.types.is_null(sampled.type):
         raise QuerySemanticError(
             f"The type of the query's values is unknown: it has none on the first {SAMPLE} "

@@ -3,110 +3,272 @@
 Which threads wait where is all that the evaluation's branches depend on, with the predicates that
 the item satisfies. So a query is a finite automaton whose transitions are operations on registers,
 a cost register automaton (Alur, D'Antoni, Deshmukh, Raghothaman and Yuan, Regular Functions and
-Cost Register Automata, LICS 2013). States and transitions are derived from the query by walking
-with symbols in place of values (`derive`), as far as items of some classes lead. Two places of
-stacks with the same value in a state are one register, and what is computed twice from the same
-values is computed once.
+Cost Register Automata, LICS 2013). A transition is derived when it is first taken, by walking over
+the query with symbols in place of values (`derive`). Two places of stacks with the same value are
+one register, and what is computed twice from the same values is computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from threading import RLock
 from typing import Any
 
-from elsinore.quantitative.folds import Merging, most_common
-from elsinore.quantitative.machine.derive import (
-    PLAIN,
-    Asked,
-    Derivation,
-    Kind,
-    Op,
-    Symbol,
-    registers,
-)
-from elsinore.quantitative.machine.evaluate import KeyProgram, Program
-from elsinore.quantitative.machine.predicates import ALL
-from elsinore.quantitative.machine.walk import State as Stacks
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.arrow import to_arrow, to_numpy
+from elsinore.quantitative.functions import Key
+from elsinore.quantitative.machine.derive import Derivation, UndecidedTest, registers
+from elsinore.quantitative.machine.layout import Layout, Place
+from elsinore.quantitative.machine.memory import Control, Memory
+from elsinore.quantitative.machine.numbering import Numbering
+from elsinore.quantitative.machine.predicates import Bits, bits_of
+from elsinore.quantitative.machine.sliding import compact
+from elsinore.quantitative.machine.steps import Keys, Moment, carry_out_first
+from elsinore.quantitative.machine.symbols import Parts, parts_of
+from elsinore.quantitative.machine.transitions import Choice, Transition, built
+from elsinore.quantitative.machine.walk import Stacks
+from elsinore.quantitative.nodes import Atom, MapCollect, Node
 from elsinore.quantitative.windows import Sliding
 
-MOST_STATES = 48  # of a machine; one with more runs as it is
-MOST_TRANSITIONS = 600
+MOST_TRANSITIONS = 20_000  # that are known at a time
 MOST_BITS = 6  # predicates of which all combinations are looked at
+MOST_EXPLORED = 48  # control states in which all combinations are looked at
 
 
-class NotFlat(Exception):  # noqa: N818 - a reason, which nobody has to mend
-    """Why a machine is not written state by state."""
+class Classes:
+    """The classes of items: numbers of the combinations of predicates that are true of them.
+
+    bits: by class, the bits of the predicates; they are their own number where they are few.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self._are_few = kind is np.uint8
+        self.bits: list[int] = list(range(256)) if self._are_few else []
+        self._numbers = {bits: bits for bits in self.bits}
+
+    def number(self, bits: int) -> int:
+        """Return the class of items with some bits."""
+        if bits not in self._numbers:
+            self._numbers[bits] = len(self.bits)
+            self.bits.append(bits)
+        return self._numbers[bits]
+
+    def numbers(self, bits: Any) -> NDArray[np.int32]:
+        """Return the class of each item."""
+        if self._are_few:
+            few: NDArray[np.int32] = bits.astype(np.int32)
+            return few
+        if bits.dtype == object:
+            return np.array([self.number(each) for each in bits.tolist()], np.int32)
+        coded = to_arrow(np.ascontiguousarray(bits)).dictionary_encode()
+        of_class = [self.number(each) for each in coded.dictionary.to_pylist()]
+        numbers: NDArray[np.int32] = np.array(of_class, np.int32)[to_numpy(coded.indices)]
+        return numbers
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A control state: by atom, the registers with the values of the thread that waits, or None."""
+class Program:
+    """A query, laid out to be evaluated, with the control states and transitions met so far.
 
-    waiting: tuple[tuple[int, ...] | None, ...]
-    kinds: tuple[Kind, ...]  # of the registers
+    keyed: by the number of a `map_collect`'s place, the program of its keys, which has the same
+    predicates and classes of items; masks, tests: by atom, the bit of its predicate (`ALL`: all
+    items satisfy it), or 0 and the test in plain Python; attributes: the names of attributes of
+    items that instructions read by their numbers; first: what is done before any item.
 
+    >>> from elsinore.quantitative import atom, event, iterate
+    >>> program = Program(iterate(atom(event("M")), 0, lambda n, m: n + 1).node)
+    >>> program.begin()[1:]
+    (True, 0)
+    """
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an item does in a state: operations, the state after it, its registers, the value."""
-
-    ops: tuple[Op, ...]
-    target: int
-    values: tuple[Any, ...]  # of the target's registers: symbols, or None, True and False
-    has: bool
-    value: Any
-
-    def changes_nothing(self, state: int) -> bool:
-        """Return whether the item need not be given to a machine in a state."""
-        same = all(
-            isinstance(value, Symbol) and value.name == f"r{place}"
-            for place, value in enumerate(self.values)
+    def __init__(self, node: Node, outer: Program | None = None, name: str = "") -> None:
+        self.node, self.layout = node, Layout(node)
+        self.bits: Bits = bits_of(node) if outer is None else outer.bits
+        self.classes: Classes = Classes(self.bits.kind) if outer is None else outer.classes
+        self.attributes: list[str] = [] if outer is None else outer.attributes
+        atoms = [place.node for place in self.layout.atoms]
+        both = [self.bits.mask_or_test(n.predicate) for n in atoms if isinstance(n, Atom)]
+        self.masks, self.tests = [mask for mask, _ in both], [test for _, test in both]
+        self.keyed = {
+            place.number: KeyedProgram(place.node, self, f"{name}.{place.number}")
+            for place, _ in self.layout.collectors
+        }
+        self._derivation = Derivation(
+            self.layout, self.masks, self.tests, self.keyed, self.attributes
         )
-        return self.target == state and same and not self.ops and not self.has
+        self._controls: dict[Any, Control] = {}  # by where threads wait
+        self._known = 0  # transitions
+        self._lock = RLock()  # of the above
+        self.first = self._transition(0, self._derivation.first(), None)
+
+    # --- states ---------------------------------------------------------------------------------
+
+    def begin(self) -> tuple[Stacks, bool, Any]:
+        """Return the stacks before any item, whether there is a value, and which."""
+        memory, moment = Memory(1), Moment((), self.attributes)
+        carry_out_first(self, memory, moment)
+        value = self.first.value
+        has = value is not None
+        return self.stacks_of(memory, 0), has, built(value, moment.frames[0]) if has else None
+
+    def class_of(self, item: Any) -> int:
+        """Return an item's class."""
+        return self.classes.number(self.bits.of(item))
+
+    def stacks_of(self, memory: Memory, code: int) -> Stacks:
+        """Return, by atom, the values of the thread that waits there, or None."""
+        control, values = memory.state(code)
+        if control is None:
+            return self.begin()[0]
+        return tuple(
+            None
+            if stack is None
+            else tuple(
+                _saved(below, _value(pattern, values))
+                for below, pattern in zip(place.below, stack, strict=True)
+            )
+            for place, stack in zip(self.layout.atoms, control.waiting, strict=True)
+        )
+
+    def put(self, memory: Memory, code: int, stacks: Stacks) -> None:
+        """Set a state to threads that wait with some values."""
+        values: list[Any] = []
+        waiting = tuple(
+            None if stack is None else tuple(_pattern(values, value) for value in stack)
+            for stack in stacks
+        )
+        with self._lock:
+            control = self._control(waiting, len(values))
+        memory.put(code, control, values)
+
+    def check(self, stacks: object) -> None:
+        """Raise ValueError for what are no stacks of this query, or hold keys of another one."""
+        atoms = self.layout.atoms
+        if type(stacks) is not tuple or len(stacks) != len(atoms):
+            raise ValueError("a state does not fit the query's machine")
+        for place, stack in zip(atoms, stacks, strict=True):
+            if stack is not None and (type(stack) is not tuple or len(stack) != place.depth):
+                raise ValueError("the values at an atom do not fit the query's machine")
+        for place, numbers in self.layout.collectors:
+            for number in numbers:
+                stack = stacks[number]
+                keys = None if stack is None else stack[place.depth]
+                fits = type(keys) is Keys and keys.program is self.keyed[place.number]
+                if stack is not None and not fits:
+                    raise ValueError("the states of keys are missing")
+
+    # --- transitions ----------------------------------------------------------------------------
+
+    def transition(self, control: Control, item_class: int) -> Transition | Choice:
+        """Return what an item of a class does in a control state."""
+        with self._lock:
+            known = control.transitions
+            known += [None] * (item_class + 1 - len(known))
+            transition: Transition | Choice | None = known[item_class]
+            if transition is None:
+                if self._known >= MOST_TRANSITIONS:
+                    self._forget()
+                self._known += 1
+                transition = self._derived(control, self.classes.bits[item_class], {})
+                if len(control.transitions) <= item_class:  # they were forgotten
+                    control.transitions += [None] * (item_class + 1 - len(control.transitions))
+                control.transitions[item_class] = transition
+            return transition
+
+    def _forget(self) -> None:
+        """Forget all transitions, so that they cannot become ever more."""
+        for control in self._controls.values():
+            control.transitions.clear()
+        self._controls.clear()
+        self._known = 0
+
+    def _derived(
+        self, control: Control, bits: int, truths: Mapping[Any, bool]
+    ) -> Transition | Choice:
+        symbols = registers(control.size)
+        before = tuple(
+            None if stack is None else tuple(_symbol(pattern, symbols) for pattern in stack)
+            for stack in control.waiting
+        )
+        try:
+            after = self._derivation.taken(before, bits, truths)
+        except UndecidedTest as undecided:
+            yes, no = (
+                self._derived(control, bits, {**truths, undecided.test: truth})
+                for truth in (True, False)
+            )
+            return Choice(undecided.test, yes, no)
+        return self._transition(control.size, after, control)
+
+    def _transition(self, size: int, after: Stacks, control: Control | None) -> Transition:
+        """Number the values that an item's instructions read and give."""
+        derivation = self._derivation
+        numbering = Numbering(derivation.emitter)
+        waiting = tuple(
+            None if stack is None else tuple(numbering.pattern(value) for value in stack)
+            for stack in after
+        )
+        value = derivation.value if derivation.has else None
+        target = self._control(waiting, len(numbering.kept))
+        return numbering.transition(size, target, value, control)
+
+    def _control(self, waiting: tuple[tuple[int, ...] | None, ...], size: int) -> Control:
+        if waiting not in self._controls:
+            self._controls[waiting] = Control(waiting, size)
+        return self._controls[waiting]
+
+    def idle_classes(self) -> list[bool] | None:
+        """Return, for each combination of predicates' bits, whether such items change nothing.
+
+        Such are the bids that `(Person | Bid)*` goes over: nobody needs to take them. None where
+        there are too many combinations or control states, or where items are kept by key.
+        """
+        predicates = len(self.bits.told)
+        if self.keyed or predicates > MOST_BITS or not self.layout.atoms:
+            return None
+        idle = [True] * (1 << predicates)
+        pending, seen = [self.first.target], {self.first.target}
+        while pending:
+            control = pending.pop()
+            for bits in range(len(idle)):
+                known = self.transition(control, self.classes.number(bits))
+                idle[bits] &= isinstance(known, Transition) and known.is_idle
+                for transition in transitions_of(known):
+                    if transition.target not in seen:
+                        seen.add(transition.target)
+                        pending.append(transition.target)
+            if len(seen) > MOST_EXPLORED:
+                return None
+        return idle
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What an item does that depends on a test in plain Python."""
+class KeyedProgram(Program):
+    """The body of a `map_collect`.
 
-    test: Callable[[Any], bool]
-    yes: Outcome | Choice
-    no: Outcome | Choice
+    name: under which states are saved, of all of a query's; key: the key of an item, an attribute
+    if `attribute_number` is not -1; mask: the bit of items that go to all keys, `ALL`, or 0 where
+    `test` decides.
+    """
 
-
-NOTHING = object()  # the value of a register that no stack has filled yet
-
-
-def outcomes_of(outcome: Outcome | Choice) -> list[Outcome]:
-    """Return what an item may do, whatever tests say of it."""
-    if isinstance(outcome, Outcome):
-        return [outcome]
-    return [*outcomes_of(outcome.yes), *outcomes_of(outcome.no)]
-
-
-def _shown(outcome: Outcome, windows: Mapping[int, Sliding]) -> set[Kind]:
-    counted = {id(op.result) for op in outcome.ops if op.role == "count"}
-    read = {outcome.value} if outcome.has else set()
-    for op in outcome.ops:
-        for place, value in enumerate(op.given):
-            in_passing = op.function is most_common or (
-                op.role == "count" and place == 0
-            ) or (isinstance(op.function, Merging) and place == 1)  # fmt: skip
-            if (not in_passing or id(value) in counted) and not (
-                place == 1 and op.role == "push" and _is_moved(value, outcome, windows, op)
-            ):
-                read.add(value)
-    return {value.kind for value in read if isinstance(value, Symbol) and value.kind.of == "counts"}
+    def __init__(self, node: Node, outer: Program, name: str) -> None:
+        assert isinstance(node, MapCollect)
+        super().__init__(node.body, outer, name)
+        self.name, self.key, self.attribute_number = name, node.key, -1
+        if isinstance(node.key, Key):
+            if node.key.attribute not in self.attributes:
+                self.attributes.append(node.key.attribute)
+            self.attribute_number = self.attributes.index(node.key.attribute)
+        self.mask: int
+        self.mask, self.test = self.bits.mask_or_test(node.sync)
 
 
-def _is_moved(value: Any, outcome: Outcome, windows: Mapping[int, Sliding], push: Op) -> bool:
-    """Return whether counts go into a window that reads them in passing, and grow no more."""
-    fold = windows[push.result.kind.number].fold
-    goes_on = any(value is kept for kept in outcome.values) or any(
-        op.role == "count" and (op.given[0] is value or op.result is value) for op in outcome.ops
-    )
-    return isinstance(fold.step, Merging) and isinstance(fold.inverse, Merging) and not goes_on
+def key_programs(program: Program) -> dict[str, KeyedProgram]:
+    """Return the programs of keys in a query, also of keys within keys, by name."""
+    programs = {keyed.name: keyed for keyed in program.keyed.values()}
+    for keyed in list(programs.values()):
+        programs |= key_programs(keyed)
+    return programs
 
 
 def is_same(left: Any, right: Any) -> bool:
@@ -121,225 +283,43 @@ def is_same(left: Any, right: Any) -> bool:
     return plain and repr(left) == repr(right)
 
 
-@dataclass(slots=True)
-class Automaton:
-    """The control states of a query, and what items of some classes do in them."""
-
-    program: Program
-    derivation: Derivation
-    states: list[State] = field(default_factory=list)
-    classes: list[int] = field(default_factory=list)  # bits of predicates
-    outcomes: dict[tuple[int, int], Outcome | Choice] = field(default_factory=dict)
-    begins: tuple[Any, ...] = ()  # what the first state's registers hold
-    first_ops: tuple[Op, ...] = ()
-    inner: dict[int, Automaton] = field(default_factory=dict)  # of keys, by number of the place
-    _places: dict[State, int] = field(default_factory=dict)
-    _by_atoms: dict[tuple[bool, ...], list[int]] = field(default_factory=dict)  # where threads wait
-
-    @classmethod
-    def from_program(cls, program: Program, *, is_inner: bool = False) -> Automaton:
-        """Return the automaton with the first state. Raises NotFlat where there can be none."""
-        automaton = cls(program, Derivation(program, windows=not is_inner))
-        for number, keyed in program.keyed.items():
-            if keyed.test is not None:
-                raise NotFlat("a synchronization predicate in plain Python")
-            automaton.inner[number] = cls.from_program(keyed.program, is_inner=True)
-        stacks = automaton.derivation.first()
-        automaton.first_ops = tuple(automaton.derivation.ops)
-        if any(op.role not in {"keys", "call", "collect"} for op in automaton.first_ops):
-            raise NotFlat("a window with values at the beginning")
-        _, automaton.begins = automaton._state(stacks)
-        return automaton
-
-    @property
-    def windows(self) -> Mapping[int, Sliding]:
-        """The windows that values are taken out of, by number of the place."""
-        return self.derivation.windows
-
-    @property
-    def has_nested_keys(self) -> bool:
-        """Whether states of keys hold states of keys."""
-        return any(inner.inner for inner in self.inner.values())
-
-    def keys_of(self, number: int) -> KeyProgram:
-        """Return what runs the keys of a `map_collect`."""
-        return self.program.keyed[number]
-
-    def is_synchronizing(self, number: int, bits: int) -> bool:
-        """Return whether items of a class go to all keys of a `map_collect`."""
-        mask = self.program.keyed[number].mask
-        return mask == ALL or bool(bits & mask)
-
-    def meet(self, classes: Iterable[int]) -> bool:
-        """Find the states that items of classes lead to; return whether anything is new."""
-        new = [bits for bits in classes if bits not in self.classes]
-        self.classes += new
-        for inner in self.inner.values():
-            inner.meet(new)
-        return self._explore() or bool(new)
-
-    def _explore(self) -> bool:
-        place, had = 0, len(self.outcomes)
-        while place < len(self.states):
-            for bits in self.classes:
-                if (place, bits) not in self.outcomes:
-                    self.outcome(place, bits)
-                    if len(self.outcomes) > MOST_TRANSITIONS or len(self.states) > MOST_STATES:
-                        raise NotFlat("too many states")
-            place += 1
-        return len(self.outcomes) > had
-
-    def outcome(self, place: int, bits: int) -> Outcome | Choice:
-        """Return what an item of a class does in a state."""
-        outcome = self.outcomes.get((place, bits))
-        if outcome is None:
-            outcome = self.outcomes[place, bits] = self._outcome(place, bits, {})
-        return outcome
-
-    def idle(self, bits: int) -> bool:
-        """Return whether items of a class change nothing, in whatever state."""
-        outcomes = (self.outcomes[n, bits] for n in range(len(self.states)))
-        return all(
-            isinstance(outcome, Outcome) and outcome.changes_nothing(n)
-            for n, outcome in enumerate(outcomes)
-        )
-
-    def shown(self) -> set[Kind]:
-        """Return the counts that are read other than in passing, so that old ones must last."""
-        kinds: set[Kind] = set()
-        for (_, bits), outcome in self.outcomes.items():
-            for each in outcomes_of(outcome):
-                kinds |= _shown(each, self.windows)
-                for op in each.ops:
-                    if op.role == "feed":
-                        number = op.given[0].kind.number
-                        if self.is_synchronizing(number, bits):  # its effect must be put off
-                            inner = self.inner[number]
-                            for place in range(len(inner.states)):
-                                for each_outcome in outcomes_of(inner.outcomes[place, bits]):
-                                    kinds |= {
-                                        o.result.kind for o in each_outcome.ops if o.role == "count"
-                                    }
-        return kinds.union(*(inner.shown() for inner in self.inner.values()))
-
-    def place(self, stacks: Stacks) -> tuple[int, list[Any]]:
-        """Return a state that stacks can be in, and the values of its registers."""
-        best: tuple[int, list[Any]] | None = None
-        for number in self._by_atoms.get(_atoms_of(stacks), ()):
-            fitting = _fitting(self.states[number], stacks)
-            if fitting is not None and (best is None or len(fitting) < len(best[1])):
-                best = number, fitting
-        if best is not None:
-            return best
-        values: list[Any] = []
-        kinds: dict[int, Kind] = {}
-        waiting: list[tuple[int, ...] | None] = []
-        for atom, stack in zip(self.program.layout.atoms, stacks, strict=True):
-            if stack is None:
-                waiting.append(None)
-                continue
-            waiting.append(tuple(_register(values, value, is_same) for value in stack))
-            for slot, register in enumerate(waiting[-1] or ()):
-                kinds[register] = self.derivation.kind_kept(atom, slot)
-        state = State(tuple(waiting), tuple(kinds[register] for register in range(len(values))))
-        return self._number(state), values
-
-    # --- one item -------------------------------------------------------------------------------
-
-    def _outcome(self, place: int, bits: int, truths: Mapping[Any, bool]) -> Outcome | Choice:
-        state = self.states[place]
-        symbols = registers(state.kinds)
-        try:
-            after, has, value = self.derivation.taken(filled(state, symbols), bits, truths)
-        except Asked as asked:
-            yes, no = ({**truths, asked.test: truth} for truth in (True, False))
-            return Choice(
-                asked.test, self._outcome(place, bits, yes), self._outcome(place, bits, no)
-            )
-        ops = tuple(self.derivation.ops)
-        self._check(ops, bits)
-        target, values = self._state(after)
-        return Outcome(ops, target, values, has, value)
-
-    def _check(self, ops: tuple[Op, ...], bits: int) -> None:
-        """Raise NotFlat for what is not written: an item of a key that goes to several maps."""
-        fed = [op.given[0] for op in ops if op.role == "feed"]
-        for symbol in fed:
-            if not self.is_synchronizing(symbol.kind.number, bits):
-                collects = any(op.role == "collect" and op.given[0] in fed for op in ops)
-                if len(fed) > 1 or collects:
-                    raise NotFlat("several maps of keys at once")
-
-    def _state(self, stacks: Stacks) -> tuple[int, tuple[Any, ...]]:
-        """Return the number of the state that stacks of symbols are in, and its registers."""
-        values: list[Any] = []
-        waiting = tuple(
-            None if stack is None else tuple(_register(values, v, _is_one) for v in stack)
-            for stack in stacks
-        )
-        kinds = tuple(v.kind if isinstance(v, Symbol) else PLAIN for v in values)
-        return self._number(State(waiting, kinds)), tuple(values)
-
-    def _number(self, state: State) -> int:
-        if state not in self._places:
-            self._places[state] = len(self.states)
-            self._by_atoms.setdefault(_atoms_of(state.waiting), []).append(len(self.states))
-            self.states.append(state)
-        return self._places[state]
-
-
-def _register(values: list[Any], value: Any, same: Callable[[Any, Any], bool]) -> int:
-    """Return the register that has a value, a new one where none has."""
+def _pattern(values: list[Any], value: Any) -> Any:
+    """Return the register that has a value, or the registers of its parts; note new values."""
+    parts = parts_of(value)
+    if parts is not None:
+        return (type(value), *(_pattern(values, part) for part in parts))
     for number, known in enumerate(values):
-        if same(known, value):
+        if is_same(known, value):
             return number
     values.append(value)
     return len(values) - 1
 
 
-def _is_one(left: Any, right: Any) -> bool:
-    return left is right
+def _value(pattern: Any, values: Sequence[Any]) -> Any:
+    """Return the value in a register, or the tuple or record of the values in several."""
+    if not isinstance(pattern, tuple):
+        return values[pattern]
+    kind, *patterns = pattern
+    parts = [_value(part, values) for part in patterns]
+    return tuple(parts) if kind is tuple else kind(*parts)
 
 
-def _atoms_of(waiting: Sequence[Any]) -> tuple[bool, ...]:
-    return tuple(stack is not None for stack in waiting)
+def _saved(place: Place, value: Any) -> Any:
+    """Return what is saved of a value on a stack, which a place gave."""
+    window = getattr(place.node, "window", None)
+    return compact(window, value) if isinstance(window, Sliding) else value
 
 
-def filled(state: State, values: Sequence[Any]) -> Stacks:
-    """Return the stacks of a state whose registers have some values."""
-    return tuple(
-        None if stack is None else tuple(values[register] for register in stack)
-        for stack in state.waiting
-    )
+def _symbol(pattern: Any, symbols: Sequence[Any]) -> Any:
+    """Return the symbol of a register, or that of a tuple or record in several."""
+    if not isinstance(pattern, tuple):
+        return symbols[pattern]
+    kind, *patterns = pattern
+    return Parts(kind, [_symbol(part, symbols) for part in patterns])
 
 
-def _fitting(state: State, stacks: Stacks) -> list[Any] | None:
-    """Return what a state's registers hold for some stacks; None where the state is another."""
-    values: list[Any] = [NOTHING] * len(state.kinds)
-    for places, stack in zip(state.waiting, stacks, strict=True):
-        if places is None or stack is None:
-            if places is not stack:
-                return None
-            continue
-        for register, value in zip(places, stack, strict=True):
-            if values[register] is not NOTHING and not is_same(values[register], value):
-                return None
-            values[register] = value
-    return values
-
-
-def idle_classes(program: Program) -> list[bool] | None:
-    """Return, for each combination of predicates' bits, whether such items never change anything.
-
-    Such are the bids that `(Person | Bid)*` goes over: they need not be given to the program. None
-    where there are too many combinations or states, or where items are kept by key.
-    """
-    predicates = len(program.bits.told)
-    if program.has_keys or predicates > MOST_BITS or not program.layout.atoms:
-        return None
-    try:
-        automaton = Automaton.from_program(program)
-        automaton.meet(range(1 << predicates))
-    except NotFlat:
-        return None
-    return [automaton.idle(bits) for bits in range(1 << predicates)]
+def transitions_of(transition: Transition | Choice) -> list[Transition]:
+    """Return what an item may do, whatever tests say of it."""
+    if isinstance(transition, Transition):
+        return [transition]
+    return [*transitions_of(transition.yes), *transitions_of(transition.no)]

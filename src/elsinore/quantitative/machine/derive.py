@@ -1,77 +1,42 @@
-"""A query walked with symbols in place of values: the operations that an item leads to."""
+"""A query walked with symbols in place of values: the instructions that an item leads to."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from elsinore.quantitative.folds import Counting
-from elsinore.quantitative.machine.evaluate import Program
-from elsinore.quantitative.machine.inline import expression_of
-from elsinore.quantitative.machine.layout import Place
+from elsinore.quantitative.machine.instructions import (
+    CALL,
+    COLLECT,
+    FEED,
+    FEED_ALL,
+    FEED_OWN,
+    NEW_KEYS,
+)
+from elsinore.quantitative.machine.layout import Layout, Place
 from elsinore.quantitative.machine.predicates import ALL
-from elsinore.quantitative.machine.walk import ItemWalk, State
-from elsinore.quantitative.nodes import Iterate, MapCollect, Window
-from elsinore.quantitative.versions import Counts
+from elsinore.quantitative.machine.sliding import SlidingCode
+from elsinore.quantitative.machine.symbols import (
+    ITEM,
+    Emitter,
+    Register,
+    Symbol,
+)
+from elsinore.quantitative.machine.translate import CannotTranslate, translated
+from elsinore.quantitative.machine.walk import Stack, Stacks, Walk
 from elsinore.quantitative.windows import Sliding
 
-VALUE = "value"
+_REGISTERS: list[Register] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a register holds: a value, or what grows at the place with a number.
-
-    of: "value"; "window" (the last values, and an accumulator), "keys" (the states of keys, and of
-    those without items), "counts" (of values); "tuple" (of as many parts as the number says).
-    """
-
-    of: str
-    number: int = -1
+def registers(count: int) -> list[Register]:
+    """Return the symbols of registers 0, 1, ..., always the same ones."""
+    _REGISTERS.extend(Register(number) for number in range(len(_REGISTERS), count))
+    return _REGISTERS[:count]
 
 
-PLAIN = Kind(VALUE)
-
-
-class Symbol:
-    """Stands for a value: a register `r0`, ..., what an operation gives, or a constant."""
-
-    __slots__ = ("kind", "name", "value")
-
-    def __init__(self, name: str, kind: Kind = PLAIN, value: Any = None) -> None:
-        self.name, self.kind, self.value = name, kind, value
-
-    @property
-    def is_register(self) -> bool:
-        """Whether the value is that of a register before the item."""
-        return self.name.startswith("r")
-
-
-@dataclass(frozen=True, slots=True)
-class Op:
-    """What is computed at an item: by a role (call, count, push, value, keys, feed, collect)."""
-
-    role: str
-    place: Place
-    function: Any
-    given: tuple[Any, ...]
-    result: Symbol
-
-
-_REGISTERS: dict[tuple[int, Kind], Symbol] = {}
-
-
-def registers(kinds: Sequence[Kind]) -> list[Symbol]:
-    """Return the symbols of what registers of some kinds hold, always the same ones."""
-    return [
-        _REGISTERS.setdefault((place, kind), Symbol(f"r{place}", kind))
-        for place, kind in enumerate(kinds)
-    ]
-
-
-class Asked(Exception):  # noqa: N818
+class UndecidedTest(Exception):  # noqa: N818
     """A test in plain Python whose truth is not decided yet."""
 
     def __init__(self, test: Callable[[Any], bool]) -> None:
@@ -79,139 +44,180 @@ class Asked(Exception):  # noqa: N818
         self.test = test
 
 
-ITEM = Symbol("x")
+class Derivation(Walk):
+    """Notes the instructions of one item of a class: `emitter.lines`, in their order.
 
-
-class Derivation(ItemWalk):
-    """Notes the operations of an item of a class.
-
-    windows: whether windows that values are taken out of are distinguished from other values.
+    masks, tests: by atom, the bit of its predicate, or 0 and the test in plain Python; keyed: by
+    the number of a `map_collect`, the program of its keys; attributes: the names of attributes.
+    has, value: whether the query has a value after the item, and its symbol.
     """
 
-    def __init__(self, program: Program, *, windows: bool) -> None:
-        super().__init__(program.layout)
-        self._program = program
-        self.ops: list[Op] = []
-        self._known: dict[Any, Symbol] = {}
-        self._bits = 0
-        self._truths: Mapping[Any, bool] = {}
-        self._constants: dict[tuple[int, Kind], Symbol] = {}  # by identity of the value
-        self.windows: dict[int, Sliding] = {}
-        for place in program.layout.places:
-            window = place.node.window if isinstance(place.node, Window) else None
-            if windows and isinstance(window, Sliding) and window.fold.inverse is not None:
-                self.windows[place.number] = window
-
-    def first(self) -> State:
-        """Return the state before any item, in symbols."""
+    def __init__(
+        self,
+        layout: Layout,
+        masks: list[int],
+        tests: list[Any],
+        keyed: Mapping[int, Any],
+        attributes: list[str],
+    ) -> None:
+        super().__init__(layout)
+        self._masks, self._tests, self._keyed = masks, tests, keyed
+        self._attributes = attributes
+        self.emitter = Emitter()
+        self.none = self.emitter.constant(None)
+        self._windows: dict[int, Any] = {}  # by number of the place: push and value
+        self._empty: dict[int, Symbol] = {}  # states of windows
         self._restart(0, {})
-        return self.begin()
 
-    def taken(self, state: State, bits: int, truths: Mapping[Any, bool]) -> tuple[State, bool, Any]:
-        """Return the state after an item of a class, whether there is a value, and which.
+    def first(self) -> Stacks:
+        """Start a thread at the whole query; return the stacks then, in symbols."""
+        self._restart(0, {})
+        self._at = len(self.layout.order)
+        self._start(self.layout.root, ())
+        return tuple(self._waiting)
 
-        Raises Asked for a test whose truth is not among `truths`.
+    def taken(self, stacks: Stacks, bits: int, truths: Mapping[Any, bool]) -> Stacks:
+        """Take an item of a class; return the stacks after it.
+
+        Raises UndecidedTest for a test whose truth is not among `truths`.
         """
         self._restart(bits, truths)
-        return self.step(state), self.has, self.value
+        waiting = self._waiting
+        waiting[:] = stacks
+        for place, atoms in self.layout.collectors:
+            for atom in atoms:
+                stack = waiting[atom]
+                if stack is not None:
+                    self._feed(place, stack[place.depth])
+        for at, place in enumerate(self.layout.order):
+            self._at = at
+            if place.atom >= 0:
+                stack = waiting[place.atom]
+                if stack is not None:
+                    waiting[place.atom] = None
+                    self._take(place, stack)
+            elif self._joined or self._abreast:
+                self._join(place)
+        return tuple(waiting)
 
     def _restart(self, bits: int, truths: Mapping[Any, bool]) -> None:
-        self.ops, self._known, self._bits, self._truths = [], {}, bits, truths
-        self._joined, self._abreast = {}, {}
+        self.emitter.restart()
+        self.has, self.value = False, None
+        self._called: dict[
+            Any, tuple[Symbol, list[Any]]
+        ] = {}  # the values of functions, by their arguments
+        self._bits, self._truths = bits, truths
+        self._waiting: list[Stack | None] = [None] * len(self.layout.atoms)
+        self._joined: dict[Place, tuple[Any, Stack]] = {}  # threads that ended at places
+        self._abreast: dict[Place, tuple[dict[int, Any], Stack]] = {}  # values of parallel parts
 
-    def _note(
-        self, role: str, place: Place, function: Any, given: tuple[Any, ...], kind: Kind = PLAIN
-    ) -> Symbol:
-        """Note an operation; return its result, an earlier one's where that is the same."""
-        key = role, id(function), tuple(map(id, given))
-        if role in {"call", "count", "collect"} and key in self._known:
-            return self._known[key]
-        result = Symbol(f"t{len(self.ops)}", kind)
-        self.ops.append(Op(role, place, function, given, result))
-        self._known[key] = result
-        return result
+    # --- threads --------------------------------------------------------------------------------
 
-    # --- operations -----------------------------------------------------------------------------
+    def wait(self, place: Place, stack: Stack) -> None:
+        """Let a thread wait at an atom."""
+        self._waiting[place.atom] = stack
 
-    def holds(self, place: Place) -> bool:
+    def wait_for_join(self, place: Place, value: Any, stack: Stack) -> None:
+        """Let a thread that ended at a place go on when the item went through what is below."""
+        self._joined[place] = value, stack
+
+    def wait_abreast(self, place: Place, part: int, value: Any, stack: Stack) -> None:
+        """Note the value of one of several parallel parts, until all have one."""
+        values, _ = self._abreast.get(place, ({}, stack))
+        values[part] = value
+        self._abreast[place] = values, stack
+
+    def give(self, value: Any) -> None:
+        """Let the query have a value."""
+        self.has, self.value = True, value
+
+    def _join(self, place: Place) -> None:
+        """Let the thread go on that ended at a place while the item went through what is below."""
+        ended = self._joined.pop(place, None)
+        if place in self._abreast:
+            values, stack = self._abreast.pop(place)
+            given = [values.get(part, self.none) for part in range(len(place.parts))]
+            ended = self._value(place, given), stack
+        if ended is not None:
+            self._follow(self._go_on(place, *ended))
+
+    def _take(self, place: Place, stack: Stack) -> None:
+        if self._holds(place):
+            value = ITEM if place.function is None else self._value(place, [ITEM])
+            self._follow(self._go_on(place, value, stack))
+
+    def _holds(self, place: Place) -> bool:
         """Return whether items of the class satisfy an atom's predicate."""
-        mask = self._program.masks[place.atom]
+        mask, test = self._masks[place.atom], self._tests[place.atom]
         if mask:
             return mask == ALL or bool(self._bits & mask)
-        test = self._program.tests[place.atom]
-        assert test is not None
         if test not in self._truths:
-            raise Asked(test)
+            raise UndecidedTest(test)
         return self._truths[test]
 
-    def item(self) -> Symbol:
-        """Return the symbol of the item."""
-        return ITEM
+    # --- instructions ---------------------------------------------------------------------------
 
-    def constant(self, place: Place, value: Any) -> Any:
+    def constant(self, value: Any) -> Symbol:
         """Return the symbol of a value that stands in the query."""
-        if value is None or value is True or value is False:
-            return value
-        kind = self._kind(place)
-        node = place.node
-        held = (
-            node.window if isinstance(node, Window) else value
-        )  # the empty window is new each time
-        key = id(held), kind
-        if key not in self._constants:
-            self._constants[key] = Symbol(f"k{place.number}", kind, value)
-        return self._constants[key]
+        return self.emitter.in_parts(value)
+
+    def empty(self, place: Place) -> Symbol:
+        """Return the symbol of a window without values."""
+        window: Any = place.window
+        if place.number not in self._empty:
+            is_sliding = isinstance(window, Sliding)
+            self._empty[place.number] = (
+                self._sliding(place, window).empty()
+                if is_sliding
+                else self.emitter.constant(window.empty)
+            )
+        return self._empty[place.number]
 
     def call(self, place: Place, arguments: list[Any]) -> Symbol:
-        """Note the call of a function."""
-        kind = self._kind(place)
-        role = "count" if kind.of == "counts" else "call"
-        return self._note(role, place, place.function, tuple(arguments), kind)
+        """Note the call of a function, once for the same arguments."""
+        key = id(place.function), tuple(map(id, arguments))
+        if key not in self._called:
+            value = self._apply(place, place.function, arguments, None)
+            self._called[key] = value, arguments  # whose identities stay theirs
+        return self._called[key][0]
+
+    def _apply(self, place: Place, function: Any, arguments: list[Any], name: str | None) -> Symbol:
+        """Note the instructions of a function, or that Python calls it."""
+        emitter = self.emitter
+        emitter.source = place, function, name
+        try:
+            return translated(emitter, self._attributes, function, arguments)
+        except CannotTranslate:
+            return emitter.emit(CALL, *map(emitter.whole, arguments), function=function)
 
     def push(self, place: Place, state: Any, value: Any) -> tuple[Symbol, Symbol]:
         """Note that a window gets a value, and that its value is read."""
-        node = place.node
-        assert isinstance(node, Window)
-        if place.number not in self.windows:
-            after = self._note("call", place, node.window.push, (state, value))
-            return after, self._note("call", place, node.window.value, (after,))
-        kind = Kind("window", place.number)
-        after = self._note("push", place, node.window.push, (state, value), kind)
-        return after, self._note("value", place, node.window.value, (after,))
+        window: Any = place.window
+        if isinstance(window, Sliding):
+            after, total = self._sliding(place, window).push(state, value)
+            if window.fold.finish is None:
+                return after, total
+            return after, self._apply(place, window.fold.finish, [total], window.fold.name)
+        push, read = self._windows.setdefault(place.number, (window.push, window.value))
+        after = self._apply(place, push, [state, value], "step")
+        return after, self._apply(place, read, [after], window.fold.name)
+
+    def _sliding(self, place: Place, window: Sliding) -> SlidingCode:
+        """Return what notes the instructions of a window."""
+        apply = partial(self._apply, place, name="step")
+        return SlidingCode(self.emitter, window, apply)
 
     def keys(self, place: Place) -> Symbol:
-        """Note that threads of keys start."""
-        return self._note("keys", place, None, (), Kind("keys", place.number))
+        """Note that the threads of keys start."""
+        return self.emitter.emit(NEW_KEYS, function=self._keyed[place.number], again=True)
 
-    def feed(self, place: Place, threads: Symbol) -> None:
-        """Note that threads of keys get the item, once."""
-        if not any(op.role == "feed" and op.given == (threads,) for op in self.ops):
-            self.ops.append(Op("feed", place, None, (threads,), threads))
+    def _feed(self, place: Place, threads: Symbol) -> None:
+        """Note that the threads of keys get the item, once."""
+        mask = self._keyed[place.number].mask
+        role = FEED_ALL if mask == ALL or self._bits & mask else FEED_OWN if mask else FEED
+        self.emitter.source = place, place.node.key, None  # type: ignore[attr-defined]
+        self.emitter.emit(role, threads)
 
-    def collect(self, place: Place, threads: Symbol) -> Symbol:
+    def collect(self, threads: Symbol) -> Symbol:
         """Note that the values of keys are collected."""
-        return self._note("collect", place, None, (threads,))
-
-    def kind_kept(self, atom: Place, slot: int) -> Kind:
-        """Return what a value on the stack of an atom is, as far as its place alone tells."""
-        below = atom.below[slot]
-        if atom.is_within(below):
-            if below.number in self.windows:
-                return Kind("window", below.number)
-            if isinstance(below.node, MapCollect):
-                return Kind("keys", below.number)
-        return PLAIN
-
-    def _kind(self, place: Place) -> Kind:
-        """Return what a place's first state is."""
-        if place.number in self.windows:
-            return Kind("window", place.number)
-        node = place.node
-        if not isinstance(node, Iterate):
-            return PLAIN
-        step, init = node.step, node.init
-        if isinstance(step, Counting) and step.cell is None and isinstance(init, Counts):
-            return Kind("counts", place.number)
-        written = expression_of(step) if type(init) is tuple and init else None
-        parts = written.body.elts if written and isinstance(written.body, ast.Tuple) else ()
-        return Kind("tuple", len(init)) if parts and len(parts) == len(init) else PLAIN
+        return self.emitter.emit(COLLECT, threads)

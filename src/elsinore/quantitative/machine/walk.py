@@ -10,8 +10,7 @@ thread that ends starts others only at atoms that have been gone through already
 changed in place. A thread that ends at a node goes on after all atoms below the node have taken the
 item ("join").
 
-What an operation does is left open. `evaluate` computes values and `derive` notes operations, each
-for one item in one state; `lowered.emit` writes the source of what happens with any item.
+What an operation does is left open: `derive` notes the operations of one item in one control state.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from elsinore.quantitative.nodes import (
 )
 
 Stack = tuple[Any, ...]
-State = tuple[Stack | None, ...]  # by atom
+Stacks = tuple[Stack | None, ...]  # by atom: the values of the thread that waits there
 Ended = tuple[Place, Any, Stack]  # a thread: where it ended, its value, the values kept below
 
 
@@ -53,12 +52,12 @@ class Walk(ABC):
     # --- operations -----------------------------------------------------------------------------
 
     @abstractmethod
-    def item(self) -> Any:
-        """Return the item as a value."""
+    def constant(self, value: Any) -> Any:
+        """Return a value that stands in the query."""
 
     @abstractmethod
-    def constant(self, place: Place, value: Any) -> Any:
-        """Return a value that stands in the query."""
+    def empty(self, place: Place) -> Any:
+        """Return the state of a window without values."""
 
     @abstractmethod
     def call(self, place: Place, arguments: list[Any]) -> Any:
@@ -73,7 +72,7 @@ class Walk(ABC):
         """Return the threads of keys at the start of a `map_collect`."""
 
     @abstractmethod
-    def collect(self, place: Place, threads: Any) -> Any:
+    def collect(self, threads: Any) -> Any:
         """Return the map of the values that keys have after the item."""
 
     # --- where threads are ----------------------------------------------------------------------
@@ -108,7 +107,7 @@ class Walk(ABC):
         elif kind is Split:
             self._start(place.parts[0], stack)
         elif isinstance(node, Iterate):
-            start = self.constant(place, node.init)
+            start = self.constant(node.init)
             self._start(place.parts[0], stack if place.function is unit else (*stack, start))
             self._follow((place, start, stack))
         elif kind is Either:
@@ -121,13 +120,13 @@ class Walk(ABC):
                 self._start(part, stack)
             del self._starting[place]
             if values:  # the parts match the empty sequence
-                self._follow((place, self._called(place, values), stack))
+                self._follow((place, self._value(place, values), stack))
         elif isinstance(node, Window):
-            self._start(place.parts[0], (*stack, self.constant(place, node.window.empty)))
+            self._start(place.parts[0], (*stack, self.empty(place)))
         elif kind is MapCollect:
             self._start(place.parts[0], (*stack, self.keys(place)))
         elif isinstance(node, Constant):
-            self._follow((place, self.constant(place, node.value), stack))
+            self._follow((place, self.constant(node.value), stack))
 
     # --- threads that end -----------------------------------------------------------------------
 
@@ -154,12 +153,12 @@ class Walk(ABC):
                 return None
             stored = iter(stack[parent.depth :])
             given = [next(stored) if kept else self.none for kept in parent.kept]
-            return parent, self._called(parent, [*given, value]), stack[: parent.depth]
+            return parent, self._value(parent, [*given, value]), stack[: parent.depth]
         if kind is Iterate:
             if parent.function is unit:
                 self._start(place, stack)
                 return parent, self.none, stack
-            total = self._called(parent, [stack[-1], value])
+            total = self._value(parent, [stack[-1], value])
             self._start(place, (*stack[:-1], total))
             return parent, total, stack[:-1]
         if kind is Window:
@@ -171,14 +170,14 @@ class Walk(ABC):
                 self._starting[parent].append(value)
                 return None
             if len(parent.parts) == 1:
-                return parent, self._called(parent, [value]), stack
+                return parent, self._value(parent, [value]), stack
             self.wait_abreast(parent, place.part, value, stack)
             return None
         if kind is MapCollect:
-            return parent, self.collect(parent, stack[-1]), stack[:-1]
+            return parent, self.collect(stack[-1]), stack[:-1]
         return parent, value, stack
 
-    def _called(self, place: Place, arguments: list[Any]) -> Any:
+    def _value(self, place: Place, arguments: list[Any]) -> Any:
         function = place.function
         if function is unit:
             return self.none
@@ -191,87 +190,3 @@ class Walk(ABC):
                 a if read else self.none for a, read in zip(arguments, place.reads, strict=True)
             ]
         return self.call(place, arguments)
-
-
-class ItemWalk(Walk):
-    """Takes a query's threads through one item after another.
-
-    has, value: whether the query has a value after the last item, and which.
-    """
-
-    def __init__(self, layout: Layout) -> None:
-        super().__init__(layout)
-        self.has, self.value = False, None
-        self._waiting: list[Stack | None] = []
-        self._joined: dict[Place, tuple[Any, Stack]] = {}  # threads that ended at places
-        self._abreast: dict[Place, tuple[dict[int, Any], Stack]] = {}  # values of parallel parts
-
-    @abstractmethod
-    def holds(self, place: Place) -> bool:
-        """Return whether the item satisfies an atom's predicate."""
-
-    @abstractmethod
-    def feed(self, place: Place, threads: Any) -> None:
-        """Give the item to threads of keys, once."""
-
-    def wait(self, place: Place, stack: Stack) -> None:
-        """Let a thread wait at an atom."""
-        self._waiting[place.atom] = stack
-
-    def wait_for_join(self, place: Place, value: Any, stack: Stack) -> None:
-        """Let a thread that ended at a place go on when the item went through what is below."""
-        self._joined[place] = value, stack
-
-    def wait_abreast(self, place: Place, part: int, value: Any, stack: Stack) -> None:
-        """Note the value of one of several parallel parts, until all have one."""
-        values, _ = self._abreast.get(place, ({}, stack))
-        values[part] = value
-        self._abreast[place] = values, stack
-
-    def give(self, value: Any) -> None:
-        """Let the query have a value."""
-        self.has, self.value = True, value
-
-    def begin(self) -> State:
-        """Start a thread at the whole query; return the state then."""
-        self.has, self.value = False, None
-        self._waiting = [None] * len(self.layout.atoms)
-        self._at = len(self.layout.order)
-        self._start(self.layout.root, ())
-        return tuple(self._waiting)
-
-    def step(self, state: State) -> State:
-        """Take the item; return the state after it."""
-        self.has, self.value = False, None
-        self._waiting = waiting = list(state)
-        for place, atoms in self.layout.collectors:
-            for atom in atoms:
-                stack = waiting[atom]
-                if stack is not None:
-                    self.feed(place, stack[place.depth])
-        for at, place in enumerate(self.layout.order):
-            self._at = at
-            if place.atom >= 0:
-                stack = waiting[place.atom]
-                if stack is not None:
-                    waiting[place.atom] = None
-                    self._take(place, stack)
-            elif self._joined or self._abreast:
-                self._join(place)
-        return tuple(waiting)
-
-    def _join(self, place: Place) -> None:
-        """Let the thread go on that ended at a place while the item went through what is below."""
-        ended = self._joined.pop(place, None)
-        if place in self._abreast:
-            values, stack = self._abreast.pop(place)
-            given = [values.get(part) for part in range(len(place.parts))]
-            ended = self._called(place, given), stack
-        if ended is not None:
-            self._follow(self._go_on(place, *ended))
-
-    def _take(self, place: Place, stack: Stack) -> None:
-        if not self.holds(place):
-            return
-        value = self.item() if place.function is None else self._called(place, [self.item()])
-        self._follow(self._go_on(place, value, stack))

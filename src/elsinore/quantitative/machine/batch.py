@@ -1,0 +1,265 @@
+"""Items given to streams one after another, and the values that come of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cython
+import numpy as np
+import pyarrow as pa
+
+from elsinore.arrow import to_arrow
+from elsinore.quantitative.machine.frames import Frame
+from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE, OBJECT, VALUE
+from elsinore.quantitative.machine.memory import Memory
+from elsinore.quantitative.machine.steps import NOTHING, Moment, step
+from elsinore.quantitative.machine.transitions import Transition, built
+from elsinore.quantitative.values import as_array, struct_of
+from elsinore.structs import empty
+
+FEW = 64  # values that there is room for at first
+
+
+class Values:
+    """Values of a query, as tagged ones, each of `width` parts.
+
+    shape: the structure of the values (`steps.shape_of`), which `earlier` ones did not have: these
+    are Python's.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.shape, self.width = 0, None, 1
+        self.array = self.values = empty(VALUE, FEW)
+        self.objects: list[Any] = []
+        self.earlier: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self.earlier) + self.count
+
+    def to_list(self) -> list[Any]:
+        """Return the values as Python's."""
+        columns = [_boxed_column(column, self.objects) for column in self._columns()]
+        if not self.count:
+            return list(self.earlier)
+        return [*self.earlier, *_rows(self.shape, iter(columns))]
+
+    def column(self) -> pa.Array:
+        """Return the values as a column of Arrow. Raises InputError for values of several kinds."""
+        if self.earlier or not self.count:
+            return as_array(self.to_list())
+        return self._column(self.shape, iter(self._columns()))
+
+    def _columns(self) -> list[Any]:
+        """Return the parts of the values, each as an array."""
+        used = self.array[: self.count * self.width].reshape(-1, self.width)
+        return [used[:, part] for part in range(self.width)]
+
+    def _column(self, shape: Any, columns: Any) -> pa.Array:
+        if isinstance(shape, tuple):
+            kind, *parts = shape
+            return struct_of(kind, [self._column(part, columns) for part in parts])
+        column = next(columns)
+        tags = column["tag"]
+        present = None
+        if (tags == NONE).any():
+            present = tags != NONE
+            tags = tags[present]
+        first = int(tags[0]) if len(tags) else NONE
+        if first in {NONE, OBJECT} or not (tags == first).all():
+            return as_array(_boxed_column(column, self.objects))
+        values = column["number"] if first == DOUBLE else column["whole"]
+        if first == BOOL:
+            values = values != 0
+        return to_arrow(np.ascontiguousarray(values), mask=None if present is None else ~present)
+
+
+def _boxed_column(column: Any, objects: list[Any]) -> list[Any]:
+    """Return tagged values as Python's."""
+    numbers, wholes = column["number"].tolist(), column["whole"].tolist()
+    values: list[Any] = []
+    for place, tag in enumerate(column["tag"].tolist()):
+        if tag == DOUBLE:
+            values.append(numbers[place])
+        elif tag == INT:
+            values.append(wholes[place])
+        elif tag == BOOL:
+            values.append(wholes[place] != 0)
+        else:
+            values.append(objects[wholes[place]] if tag == OBJECT else None)
+    return values
+
+
+def _rows(shape: Any, columns: Any) -> list[Any]:
+    """Return values of a structure, of the columns of their parts."""
+    if not isinstance(shape, tuple):
+        values: list[Any] = next(columns)
+        return values
+    kind, *parts = shape
+    lists = [_rows(part, columns) for part in parts]
+    if kind is tuple:
+        return list(zip(*lists, strict=True))
+    return list(map(kind, *lists))
+
+
+@cython.cfunc
+def _append(values: Values, transition: Transition, frame: Frame) -> cython.int:
+    """Append the value that a transition has in a frame."""
+    if transition.shape is not values.shape:
+        if transition.shape != values.shape:
+            values.earlier = values.to_list()
+            values.count = 0
+            values.width = transition.value_slots.shape[0] - 1
+        values.shape = transition.shape
+    width: cython.Py_ssize_t = values.width
+    begin: cython.Py_ssize_t = values.count * width
+    if begin + width > values.values.shape[0]:
+        array = np.empty(4 * (begin + width), VALUE)
+        array[:begin] = values.array[:begin]
+        values.array = values.values = array
+    part: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    tag: cython.int
+    for part in range(width):
+        slot = transition.value_slots[part]
+        tag = frame.values[slot].tag
+        values.values[begin + part].tag = tag
+        if tag == DOUBLE:
+            values.values[begin + part].number = frame.values[slot].number
+        elif tag == OBJECT:
+            values.values[begin + part].whole = len(values.objects)
+            values.objects.append(frame.objects[slot])
+        else:
+            values.values[begin + part].whole = frame.values[slot].whole
+    values.count += 1
+    return 0
+
+
+class Batch:
+    """Items of streams, for the queries of a pipeline, and what comes of them.
+
+    memories: by query, the states of the streams; classes: of the items, by their predicates;
+    codes: the items' streams, None: all of stream 0; rows: the numbers of the items to take, None:
+    all.
+
+    places, values: the items after which there are values, and these; last: each query's last
+    value, NOTHING without; passed: by query but the first, the streams of the items that it has
+    taken. taken: how many items were taken before one at which a function raised the `error`, in a
+    query (`stage`).
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[Any],
+        memories: Sequence[Memory],
+        classes: Any,
+        codes: Any,
+        rows: Any,
+        items: Any,
+    ) -> None:
+        self.programs, self.memories = list(programs), list(memories)
+        self.classes = classes
+        self.has_codes, self.has_rows = codes is not None, rows is not None
+        if codes is not None:
+            self.codes = np.ascontiguousarray(codes, np.int32)
+        if rows is not None:
+            self.rows = np.ascontiguousarray(rows, np.int64)
+        self.moment = Moment(items, programs[0].attributes)
+        self.values = Values()
+        self.places_array = self.places = np.zeros(FEW, np.int64)
+        self.last: list[Any] = [NOTHING] * len(self.programs)
+        self.passed: list[list[int]] = [[] for _ in self.programs]
+        self.taken, self.stage = 0, 0
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Take the items."""
+        number: cython.Py_ssize_t = 0
+        row: cython.Py_ssize_t
+        code: cython.Py_ssize_t = 0
+        count: cython.Py_ssize_t = self.rows.shape[0] if self.has_rows else self.classes.shape[0]
+        moment: Moment = self.moment
+        memory: Memory = self.memories[0]
+        program = self.programs[0]
+        pipes: cython.bint = len(self.programs) > 1
+        values: Values = self.values
+        found: Any = None
+        has_last: cython.bint = False
+        try:
+            for number in range(count):
+                row = self.rows[number] if self.has_rows else number
+                if moment.undo:
+                    moment.undo.clear()
+                moment.row, moment.item_class = row, self.classes[row]
+                moment.has_item = False
+                moment.may_raise = pipes
+                if self.has_codes:
+                    code = self.codes[row]
+                if pipes:
+                    self._pass_on(row, code)
+                    continue
+                found = step(program, memory, code, moment, 0)
+                has_last = found is not None
+                if has_last:
+                    _append(values, found, moment.frames[0])
+                    _note(self, row)
+            self.taken = count
+        except Exception as error:
+            moment.take_back()
+            self.taken, self.error = number, error
+        if not pipes and self.taken and self.error is None and has_last:
+            self.last[0] = built(found.value, moment.frames[0])
+
+    def _pass_on(self, row: int, code: int) -> None:
+        """Give an item to the queries, one after another; all take it or none does."""
+        moment: Moment = self.moment
+        is_row = moment.is_row
+        stage: cython.Py_ssize_t
+        before: list[Any] = []
+        reached: list[Any] = []
+        try:
+            for stage in range(len(self.programs)):
+                self.stage = stage
+                memory: Memory = self.memories[stage]
+                program = self.programs[stage]
+                moment.attributes = program.attributes
+                if stage:
+                    moment.item_class = -1  # while conditions are evaluated
+                    moment.item_class = program.class_of(moment.known_item)
+                    moment.is_row = False
+                before.append((memory, code, memory.state(code)))
+                found: Any = step(program, memory, code, moment, 0)
+                value = NOTHING
+                if found is not None:
+                    value = built(found.value, moment.frames[0])
+                    if stage == len(self.programs) - 1:
+                        _append(self.values, found, moment.frames[0])
+                        _note(self, row)
+                reached.append(value)
+                if found is None:
+                    break
+                moment.known_item, moment.has_item = value, True
+        except Exception:
+            moment.take_back()
+            while before:
+                memory, code, saved = before.pop()
+                memory.put(code, *saved)
+            raise
+        moment.is_row = is_row
+        for stage in range(len(reached)):
+            self.last[stage] = reached[stage]
+            if stage:
+                self.passed[stage].append(code)
+        self.stage = 0
+
+
+@cython.cfunc
+def _note(batch: Batch, row: cython.Py_ssize_t) -> cython.int:
+    """Note that there is a value after an item."""
+    count: cython.Py_ssize_t = len(batch.values.earlier) + batch.values.count - 1
+    if count == batch.places.shape[0]:
+        array = np.zeros(2 * count, np.int64)
+        array[:count] = batch.places_array
+        batch.places_array = batch.places = array
+    batch.places[count] = row
+    return 0

@@ -1,0 +1,136 @@
+"""Slots for the symbols of an item's instructions: the transition that the loop carries out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elsinore.quantitative.machine.instructions import (
+    APPEND,
+    ATTRIBUTE,
+    CALL,
+    IS,
+    JUMP,
+    JUMP_IF,
+    JUMP_UNLESS,
+    NEW_KEYS,
+    TUPLE,
+)
+from elsinore.quantitative.machine.memory import Control
+from elsinore.quantitative.machine.symbols import (
+    ITEM,
+    Constant,
+    Emitter,
+    Label,
+    Line,
+    Parts,
+    Register,
+    Symbol,
+)
+from elsinore.quantitative.machine.transitions import Transition
+
+
+class Numbering:
+    """Numbers registers after an item (`pattern`), then the slots of its transition.
+
+    kept: the symbols of the registers after the item.
+    """
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._lines = list(emitter.lines)
+        self.kept: list[Symbol] = []
+        self._slots: dict[int, int] = {}  # by identity of symbols
+        self._constants: list[Constant] = []
+
+    def pattern(self, symbol: Symbol) -> Any:
+        """Return the register of a symbol, or those of its parts."""
+        if isinstance(symbol, Parts):
+            return (symbol.kind, *map(self.pattern, symbol.parts))
+        for number, known in enumerate(self.kept):
+            if known is symbol:
+                return number
+        self.kept.append(symbol)
+        return len(self.kept) - 1
+
+    def transition(
+        self, size: int, target: Control, value: Symbol | None, source: Control | None
+    ) -> Transition:
+        """Return the transition from a control state with `size` registers."""
+        lines = [line for line in self._lines if isinstance(line, Line)]
+        for line in lines:
+            self._note(line.given)
+        self._note(self.kept)
+        if value is not None:
+            self._note([value])
+        for number, constant in enumerate(self._constants):
+            self._slots[id(constant)] = size + 1 + number
+        self._slots[id(ITEM)] = size
+        free = size + 1 + len(self._constants)
+        for line in lines:
+            if line.target is not None and id(line.target) not in self._slots:
+                self._slots[id(line.target)] = free
+                free += 1
+        labels = self._labels()
+        arguments: list[int] = []
+        code = [self._numbered(line, labels, arguments) for line in lines]
+        return Transition(
+            target,
+            code,
+            arguments,
+            [line.function for line in lines],
+            [line.source for line in lines],
+            [constant.value for constant in self._constants],
+            size,
+            [self._slots[id(symbol)] for symbol in self.kept],
+            None if value is None else self._slots_of(value),
+            source=source,
+        )
+
+    def _note(self, symbols: Any) -> None:
+        """Note registers and constants among symbols."""
+        for symbol in symbols:
+            match symbol:
+                case Parts():
+                    self._note(symbol.parts)
+                case Register(number):
+                    self._slots[id(symbol)] = number
+                case Constant() if id(symbol) not in self._slots:
+                    self._slots[id(symbol)] = -1
+                    self._constants.append(symbol)
+
+    def _labels(self) -> dict[int, int]:
+        """Return the instruction at each label."""
+        labels, number = {}, 0
+        for line in self._lines:
+            if isinstance(line, Label):
+                labels[id(line)] = number
+            else:
+                number += 1
+        return labels
+
+    def _slots_of(self, symbol: Symbol) -> Any:
+        if isinstance(symbol, Parts):
+            return (symbol.kind, *map(self._slots_of, symbol.parts))
+        return self._slots[id(symbol)]
+
+    def _numbered(
+        self, line: Line, labels: dict[int, int], arguments: list[int]
+    ) -> tuple[int, int, int, int]:
+        """Return an instruction with slots in place of symbols."""
+        slots = [self._slots[id(symbol)] for symbol in line.given]
+        target = 0 if line.target is None else self._slots[id(line.target)]
+        match line.code:
+            case code if code == JUMP:
+                return code, 0, labels[id(line.function)], 0
+            case code if code in {JUMP_IF, JUMP_UNLESS}:
+                return code, 0, slots[0], labels[id(line.function)]
+            case code if code in {CALL, TUPLE, APPEND}:
+                arguments += slots
+                return code, target, len(arguments) - len(slots), len(slots)
+            case code if code == ATTRIBUTE:
+                return code, target, *line.numbers  # type: ignore[return-value]
+            case code if code == IS:
+                return code, target, slots[0], line.numbers[0]
+            case code if code == NEW_KEYS:
+                return code, target, 0, 0
+            case code:
+                return code, target, slots[0], slots[1] if len(slots) > 1 else 0

@@ -1,0 +1,27 @@
+from elsinore.quantitative.machine.instructions cimport Instruction, Value
+from elsinore.quantitative.machine.memory cimport Control
+
+cdef class Transition:
+    cdef public Control target
+    cdef public Py_ssize_t slots
+    cdef public Py_ssize_t count
+    cdef public Instruction[::1] code
+    cdef public int[::1] arguments
+    cdef public list functions
+    cdef public list sources
+    cdef public Py_ssize_t first_constant
+    cdef public Py_ssize_t constant_count
+    cdef public Value[::1] constants
+    cdef public list constant_objects
+    cdef public int[::1] loads
+    cdef public Py_ssize_t load_count
+    cdef public int[::1] moves
+    cdef public Py_ssize_t move_count
+    cdef public Py_ssize_t item
+    cdef public object value
+    cdef public object shape
+    cdef public int[::1] value_slots
+    cdef public bint stays
+    cdef public bint is_idle
+    cdef public bint may_raise
+

@@ -1,0 +1,135 @@
+"""Transitions: what an item of a class does in a control state, as numbered instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cython
+import numpy as np
+
+from elsinore.quantitative.machine.frames import Frame, boxed, store
+from elsinore.quantitative.machine.instructions import (
+    APPEND,
+    ATTRIBUTE,
+    BINARY,
+    CALL,
+    FEED,
+    FEED_ALL,
+    FEED_OWN,
+    GREATER,
+    INSTRUCTION,
+    JUMP,
+    NEW_KEYS,
+    READ_BUFFER,
+    TUPLE,
+)
+from elsinore.quantitative.machine.memory import Control
+from elsinore.structs import table
+
+
+class Transition:
+    """What an item of a class does in a control state.
+
+    Slots of the frame: the registers before the item, the item (`item`, -1 if it is not needed),
+    constants, results. loads: the registers that are read; moves: pairs of a slot and the register
+    after the item that gets its value. value: the slot of the query's value, or the class of a
+    tuple or record and the slots of its parts; None without a value. shape: the same for all values
+    of one structure; value_slots: the slots in it. sources: by instruction, the place in the query
+    and the function that messages name. may_raise: whether something may raise after keys have
+    changed.
+    """
+
+    def __init__(
+        self,
+        target: Control,
+        code: Sequence[tuple[int, int, int, int]],
+        arguments: Sequence[int],
+        functions: list[Any],
+        sources: list[Any],
+        constants: Sequence[Any],
+        size: int,
+        registers: Sequence[int],
+        value: Any,
+        *,
+        source: Control | None,
+    ) -> None:
+        self.target, self.value = target, value
+        self.functions, self.sources = functions, sources
+        self.count = len(code)
+        self.code = table(INSTRUCTION, [*code, (0, 0, 0, 0)])
+        self.arguments = np.array([*arguments, 0], np.int32)
+        self.first_constant, self.constant_count = size + 1, len(constants)
+        frame = Frame()
+        frame.reserve(max(1, len(constants)))
+        slot: cython.Py_ssize_t
+        for slot in range(len(constants)):
+            store(frame, slot, constants[slot])
+        self.constants, self.constant_objects = frame.values, frame.objects
+        self.shape, slots = shape_of(value)
+        self.value_slots = np.array([*slots, 0], np.int32)
+        read_slots = {slot for line in code for slot in _read_slots(line, arguments)}
+        moves = [
+            (slot, register)
+            for register, slot in enumerate(registers)
+            if slot != register or slot >= size
+        ]
+        read_slots |= {slot for slot, _ in moves} | set(slots)
+        self.item = size if size in read_slots else -1
+        loads = sorted(slot for slot in read_slots if slot < size)
+        stays = target is source
+        self.loads = np.array([*loads, 0], np.int32)
+        self.load_count = len(loads)
+        self.moves = np.array([number for pair in moves for number in pair] + [0, 0], np.int32)
+        self.move_count = len(moves)
+        results = [line[1] for line in code] + [size + len(constants)]
+        self.slots = 1 + max(results)
+        self.stays = stays
+        self.is_idle = stays and not code and not moves and value is None
+        feeds = [place for place, line in enumerate(code) if line[0] in {FEED, FEED_OWN, FEED_ALL}]
+        self.may_raise = bool(feeds) and feeds[0] < len(code) - 1
+
+
+def _read_slots(
+    line: tuple[int, int, int, int], arguments: Sequence[int]
+) -> tuple[int, ...] | Sequence[int]:
+    """Return the slots that an instruction reads."""
+    code, _, left, right = line
+    if code in {JUMP, NEW_KEYS, ATTRIBUTE}:
+        return ()
+    if code in {CALL, TUPLE, APPEND}:
+        return arguments[left : left + right]
+    if code in {BINARY, READ_BUFFER} or code <= GREATER:
+        return left, right
+    return (left,)
+
+
+def shape_of(value: Any) -> tuple[Any, list[int]]:
+    """Return the structure of a value, and its slots.
+
+    >>> shape_of((tuple, 5, (tuple, 7)))
+    ((<class 'tuple'>, 0, (<class 'tuple'>, 0)), [5, 7])
+    """
+    if value is None:
+        return None, []
+    if not isinstance(value, tuple):
+        return 0, [value]
+    kind, *parts = value
+    shapes = [shape_of(part) for part in parts]
+    return (kind, *(shape for shape, _ in shapes)), [slot for _, slots in shapes for slot in slots]
+
+
+def built(value: Any, frame: Frame) -> Any:
+    """Return the value in a slot, or the tuple or record of the values in several."""
+    if not isinstance(value, tuple):
+        return boxed(frame, value)
+    kind, *parts = value
+    values = [built(part, frame) for part in parts]
+    return tuple(values) if kind is tuple else kind(*values)
+
+
+class Choice:
+    """What an item does that depends on a test in plain Python."""
+
+    def __init__(self, test: Any, yes: Any, no: Any) -> None:
+        self.test, self.yes, self.no = test, yes, no
