@@ -445,3 +445,20 @@ def test_a_function_that_is_called_twice_in_an_expression_is_called_twice() -> N
 
     query = qre.iter_last(qre.atom(qre.any, lambda item: (next_one(), next_one())))
     assert query.start().extend([{}] * 2)[1] == [(0, 1), (2, 3)]
+
+
+def test_a_run_reads_the_values_around_functions_anew() -> None:
+    limit = 1.0
+
+    def is_high(value: float) -> bool:
+        return value > limit
+
+    per_key = qre.iterate1(qre.atom(~S, lambda item: is_high(item.v)), False, lambda a, b: b)
+    at_s = qre.split(per_key, qre.atom(S), qre.left)
+    for query in (per_key, qre.map_collect(S, "k", at_s, S)):
+        stream = query.start()
+        limit = 1.0
+        items = [{"type": "a", "k": 1, "v": 2.0}, {"type": "s", "k": 0, "v": 0.0}]
+        assert stream.extend(items)[1][0] in (True, {1: True})
+        limit = 3.0
+        assert query.start().extend(items)[1][0] in (False, {1: False})

@@ -122,6 +122,8 @@ class Streams:
         last values are written to `last`. Raises OperationError where a user's function raises,
         with the items before it taken.
         """
+        for program in self.programs:
+            program.refresh()
         classes = self.programs[0].classes.numbers(bits)
         batch = Batch(self.programs, self.memories, classes, codes, rows, items)
         with without_garbage_collection():

@@ -176,6 +176,19 @@ class Program:
                 control.transitions[item_class] = transition
             return transition
 
+    def refresh(self) -> None:
+        """Forget all transitions if a name outside of a function stands for another value now."""
+        emitter = self._derivation.emitter
+        for (_, name), (source, value) in list(emitter.around.items()):
+            if source.value_of(name) is not value:
+                with self._lock:
+                    emitter.around.clear()
+                    self._forget()
+                    self.first = self._transition(0, self._derivation.first(), None)
+                break
+        for keyed in self.keyed.values():
+            keyed.refresh()
+
     def _forget(self) -> None:
         """Forget all transitions, so that they cannot become ever more."""
         for control in self._controls.values():

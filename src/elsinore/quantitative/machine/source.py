@@ -39,6 +39,13 @@ class Source:
             return self.function.__globals__[name]
         return vars(builtins)[name]
 
+    def value_of(self, name: str) -> Any:
+        """Return what a name that is not local stands for, None if it is unknown by now."""
+        try:
+            return self.around(name)
+        except KeyError:
+            return None
+
 
 def source_of(function: Any) -> Source | None:
     """Return the statements of a function, None if they are not known.

@@ -100,12 +100,16 @@ class Line:
 
 
 class Emitter:
-    """Notes instructions, each once, with constants that are the same symbol each time."""
+    """Notes instructions, each once, with constants that are the same symbol each time.
+
+    around: what names outside of functions stood for when the functions were translated.
+    """
 
     def __init__(self) -> None:
         self.lines: list[Line | Label] = []
         self._known: list[dict[Any, Result]] = [{}]
         self._constants: dict[Any, Symbol] = {}
+        self.around: dict[tuple[int, str], tuple[Any, Any]] = {}  # values of names, by function
         self._given: dict[int, tuple[Symbol, Result]] = {}  # results that got another name
         self.source: Any = None
 

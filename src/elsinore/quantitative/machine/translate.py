@@ -250,9 +250,11 @@ class _Translator:
         if name in values:
             return values[name]
         try:
-            return self.emitter.constant(source.around(name))
+            value = source.around(name)
         except KeyError:
             raise CannotTranslate from None
+        self.emitter.around[id(source.function), name] = source, value
+        return self.emitter.constant(value)
 
     def binary(self, operation: Any, left: Symbol, right: Symbol) -> Symbol:
         """Return the result of an operation of two values."""
