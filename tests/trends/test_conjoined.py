@@ -134,7 +134,7 @@ COUNTED = "QUERY {} RETURN COUNT(*) PATTERN {};"
 )
 def test_sides_that_are_equal_are_kept_once(other: str, nodes: int) -> None:
     text = COUNTED.format("q1", "A+ AND B+") + COUNTED.format("q2", other)
-    units = trend_units(plan(parse_workload(text)))
+    units = trend_units(plan(parse_workload(text)).units)
     ((_, unit),) = units
     assert unit.path is Path.COARSE
     assert len(unit.merged.nodes) == nodes
@@ -160,7 +160,9 @@ RISING = "b[i].v >= b[i-1].v"
     ],
 )
 def test_patterns_that_and_joins_go_the_way_that_each_can(pattern: str, way: str) -> None:
-    ((_, unit),) = trend_units(plan(parse_workload(f"QUERY q RETURN COUNT(*) PATTERN {pattern};")))
+    ((_, unit),) = trend_units(
+        plan(parse_workload(f"QUERY q RETURN COUNT(*) PATTERN {pattern};")).units
+    )
     (why,) = unit.why
     assert unit.path is (Path.SETS if way.startswith("trends") else Path.GRAPH)
     assert why.method.startswith(way)
@@ -172,14 +174,14 @@ def test_a_pattern_that_and_joins_is_worked_on_once_with_that_of_another_query()
     text = COUNTED.format("q1", "SEQ(A, B b+) AND SEQ(C, D) WHERE {0}")
     text += COUNTED.format("q2", "SEQ(A, B b+) AND SEQ(E, D) WHERE {0}")
     text += COUNTED.format("q3", "SEQ(E, NOT B, D) AND SEQ(C, E e+) WHERE e[i].v >= e[i-1].v")
-    units = trend_units(plan(parse_workload(text.replace("{0}", RISING))))
+    units = trend_units(plan(parse_workload(text.replace("{0}", RISING))).units)
     assert ("SEQ(A, B+)", ("q1", "q2")) in [
         (one.pattern, one.queries) for one in shared_patterns(units) if one.how == MERGED
     ]
 
 
 def test_both_sides_may_be_one_state() -> None:
-    ((_, unit),) = trend_units(plan(parse_workload(COUNTED.format("q", "A a+ AND A b+"))))
+    ((_, unit),) = trend_units(plan(parse_workload(COUNTED.format("q", "A a+ AND A b+"))).units)
     assert len(unit.merged.nodes) == 1
 
 

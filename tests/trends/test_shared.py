@@ -37,7 +37,7 @@ def planned(*queries: str, granularity: Granularity = Granularity.AUTO) -> Plan:
 
 
 def units_of(*queries: str, granularity: Granularity = Granularity.AUTO) -> Units:
-    return trend_units(planned(*queries, granularity=granularity))
+    return trend_units(planned(*queries, granularity=granularity).units)
 
 
 def rising(name: str, first: str = "A", key: str = "") -> str:
@@ -103,7 +103,7 @@ def test_every_pair_of_queries_shares_or_is_apart_for_a_reason(
     queries = [query for query in queries if _can_be_planned(query, granularity, exact=exact)]
     if not queries:
         return
-    units = trend_units(plan(Workload(tuple(queries), exact=exact), granularity=granularity))
+    units = trend_units(plan(Workload(tuple(queries), exact=exact), granularity=granularity).units)
     sharing = {
         tuple(sorted(pair))
         for shared in shared_patterns(units)
@@ -130,7 +130,7 @@ def test_queries_share_a_state_that_is_one_whatever_they_add_up(exact: bool) -> 
         f"QUERY q{n} RETURN {asked} PATTERN SEQ(A a, B b+);"
         for n, asked in enumerate(("COUNT(*)", "MAX(b.v)", "SUM(b.v)"))
     )
-    units = trend_units(plan(Workload(parse_workload(text).queries, exact=exact)))
+    units = trend_units(plan(Workload(parse_workload(text).queries, exact=exact)).units)
     assert shared_patterns(units) == (SharedPattern("B+", ("q0", "q1", "q2"), MERGED),)
     assert apart(units) == ()
     assert not may_share(units)

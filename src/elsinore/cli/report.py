@@ -178,7 +178,7 @@ def _nothing(job: Job) -> str:
     from elsinore.trends.explain import sharing_text  # noqa: PLC0415
     from elsinore.trends.kind import trend_units  # noqa: PLC0415 - engines load on first use
 
-    units = trend_units(job.workload.planned(job.granularity))
+    units = trend_units(job.workload.planned(job.granularity).units)
     lines = ["There are no bursts to draw.", *sharing_text(units, None, Sharing(job.sharing))[1:]]
     if len(job.workload) == 1:
         lines[0] += " Bursts are shared between queries, and this workload has only one."

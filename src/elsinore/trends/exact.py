@@ -11,7 +11,7 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +47,7 @@ class ExactEvents:
     values: EventValues
 
 
-@dataclass(frozen=True, slots=True)
-class ExactTotal:
+class ExactTotal(NamedTuple):
     """The sums of a query in a window of a key that has trends.
 
     `query` is its place in the unit, `key` the place in `ExactEvents.starts`, `window` 0 without

@@ -165,13 +165,10 @@ def _why_unshared(counted: SharingStatistics, sharing: Sharing) -> list[str]:
     for reason, records in _unshared(counted).items():
         if records:
             saving = abs(sum(record.benefit for record in records)) / len(records)
+            amount = f"{saving:,.{0 if saving >= 10 else 1}f} ns"
             bursts = count(len(records), "burst")
-            lines.append(f"{bursts} {texts[reason].format(_nanoseconds(saving))}")
+            lines.append(f"{bursts} {texts[reason].format(amount)}")
     return lines
-
-
-def _nanoseconds(number: float) -> str:
-    return f"{number:,.0f} ns" if number >= 10 else f"{number:.1f} ns"
 
 
 def sharing_facts(

@@ -78,7 +78,9 @@ class Fold:
         )
         self._shifts = Shifts(unit)  # of keys, and of epochs
         self._folding = shape.folding()
-        self._open = [self._no_states() for _ in unit.merged.windows]
+        places, sums = np.zeros((3, 0), np.int64), np.zeros((2, 0, shape.cells))
+        none = States._make([*places, *sums, np.zeros((0, shape.extremes), np.int64)])
+        self._open = [none for _ in unit.merged.windows]
 
     def process(
         self, events: pa.RecordBatch, actions: pa.RecordBatch, *, final: bool
@@ -111,10 +113,6 @@ class Fold:
             return totals
         windows = [member.query.window for member in self._unit.members]
         return [final_rows(batch, windows, self._last_time) for batch in totals]
-
-    def _no_states(self) -> States:
-        places, sums = np.zeros((3, 0), np.int64), np.zeros((2, 0, self._shape.cells))
-        return States._make([*places, *sums, np.zeros((0, self._shape.extremes), np.int64)])
 
     def _acts(self, events: pa.RecordBatch, actions: pa.RecordBatch) -> Acts:
         """Return all actions in order, those of events too. Raises CannotFoldError for overlaps."""
@@ -204,7 +202,9 @@ class Fold:
         consecutive: both lists are the windows in order. The windows that were open count as one
         action.
         """
-        first, last = _windows_of(window, acts.time)
+        first = last = np.zeros(len(acts.time), np.int64)
+        if window is not None:  # the last window is less than the first if none contains a time
+            first, last = window.first(acts.time), window.last(acts.time)
         keys, groups, opened = acts.key, acts.group, int(len(carried.key) > 0)
         if opened:
             keys = np.append(carried.key[0], keys)
@@ -365,11 +365,3 @@ def _bytes(column: pa.Array) -> NDArray[np.uint8]:
     data = np.frombuffer(column.buffers()[1] or b"", np.uint8)
     data = data[column.offset * width : (column.offset + len(column)) * width]
     return data.reshape(len(column), width)
-
-
-def _windows_of(window: Window | None, times: Ints) -> tuple[Ints, Ints]:
-    """Return the first and last windows that contain times; the last is less if none does."""
-    if window is None:
-        none = np.zeros(len(times), np.int64)
-        return none, none
-    return window.first(times), window.last(times)

@@ -196,10 +196,10 @@ class Counts:
         self.values = values
         templates = [replace(template, aggregation=COUNT_ONLY) for template in unit.templates]
         exact = ExactSums(unit, dict(enumerate(templates)))
-        self._unit = exact.unit
+        self._unit, nodes = exact.unit, exact.unit.merged.nodes
         names = [template.query.name for template in templates]
         self.vertices = [
-            Vertex(query, state, names[query], windows[names[query]], node, self.nodes[node])
+            Vertex(query, state, names[query], windows[names[query]], node, nodes[node])
             for (query, state), node in nodes_of_states(templates).items()
         ]
         self._kind_of = exact.updates.kind_of
@@ -209,11 +209,6 @@ class Counts:
             bounds = next(windows[t.query.name] for t in templates if t.query.window == window)
             rows = [[e.row for e in moment if holds(bounds, e.time)] for moment in moments]
             self._sums.append((WindowSums(exact, values, codes, window, rows), rows))
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes of the merged template."""
-        return self._unit.merged.nodes
 
     def of(self, node: int) -> int:
         """Return the number of trends that end in a node before the current moment."""

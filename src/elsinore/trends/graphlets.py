@@ -31,16 +31,14 @@ OPENINGS, AT_EVENTS = ("x", "y"), "z"  # snapshots have the paper's names, then 
 State = tuple[int, int]  # a query, by its number in the unit, and a state of its template
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A burst of a sharing set, or a part of a long one, and whether it was shared."""
 
     number: int  # among those of the set
     is_shared: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SharedSet:
+class SharedSet(NamedTuple):
     """Queries' states that may share, and the piece of each event, by its row."""
 
     members: frozenset[State]

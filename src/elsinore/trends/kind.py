@@ -30,7 +30,6 @@ from elsinore.operators.panes import Panes
 from elsinore.operators.slots import KeySlots, slots_of, with_slots
 from elsinore.plan import (
     Partition,
-    Plan,
     PlanOptions,
     Sharing,
     TrendUnit,
@@ -281,26 +280,22 @@ class Trends(Kind):
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
         """Return facts about which queries share what, and why others do not."""
-        return {"sharing": sharing_facts(_specs(units), sample, sharing)}
+        return {"sharing": sharing_facts(trend_units(units), sample, sharing)}
 
     def summary_lines(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
         """Return the same in words."""
-        return sharing_text(_specs(units), sample, sharing)
+        return sharing_text(trend_units(units), sample, sharing)
 
     def graph(self, unit: Unit) -> TemplateGraph:
         """Return the merged template."""
         return template_graph(spec_of(unit).members)
 
 
-def trend_units(plan: Plan) -> list[tuple[Partition, TrendUnit]]:
-    """Return the specs of a plan's units of trend queries, with their partitions."""
-    return _specs([unit for unit in plan.units if unit.kind == __name__])
-
-
-def _specs(units: Sequence[Unit]) -> list[tuple[Partition, TrendUnit]]:
-    return [(unit.partition, spec_of(unit)) for unit in units]
+def trend_units(units: Sequence[Unit]) -> list[tuple[Partition, TrendUnit]]:
+    """Return the specs of the units of trend queries among others, with their partitions."""
+    return [(unit.partition, spec_of(unit)) for unit in units if unit.kind == __name__]
 
 
 def spec_of(unit: Unit) -> TrendUnit:

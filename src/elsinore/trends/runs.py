@@ -6,7 +6,7 @@ Timestamps of a window are numbered as *moments*; events of one moment do not pr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from elsinore.automata.nfa import closure
@@ -89,7 +89,7 @@ class Automaton:
         for end in template.ends:
             self.ends[end.source].append(end)
         self._classes = classes
-        self._fitting: dict[int, frozenset[int]] = {}
+        self.fitting = cache(self._fitting)
         backward = [(step.target, step.source) for step in template.steps]
         self._read_in = [  # for each anchor, the states from which a check of it can be reached
             closure(
@@ -99,13 +99,9 @@ class Automaton:
             for anchor in template.anchors
         ]
 
-    def fitting(self, code: int) -> frozenset[int]:
+    def _fitting(self, code: int) -> frozenset[int]:
         """Return the states that an event of a class may take; none for a class below 0."""
-        if code not in self._fitting:
-            self._fitting[code] = (
-                frozenset() if code < 0 else self.template.fits(*self._classes.decode(code))
-            )
-        return self._fitting[code]
+        return frozenset() if code < 0 else self.template.fits(*self._classes.decode(code))
 
     def entered(self, before: Run, state: int, row: int) -> Run:
         """Return the run in which an event takes a state."""
@@ -154,10 +150,6 @@ class WindowRuns:
             states = self.automaton.fitting(self._codes[row])
             if states:
                 yield Event(moment, row, states)
-
-    def begun(self, event: Event) -> frozenset[Run]:
-        """Return the runs that begin with an event."""
-        return frozenset(self.extended(self.automaton.begin, NO_EVENT, event))
 
     def extended(self, run: Run, last: Event, event: Event) -> tuple[Run, ...]:
         """Return the runs in which an event extends a run whose last event is `last`."""
@@ -228,7 +220,8 @@ class WindowRuns:
         for moment in range(len(self.moments)):
             present: list[tuple[Event, dict[Run, int]]] = []
             for event in self.events(moment):
-                begins: dict[Run, int] = dict.fromkeys(self.begun(event), moment)
+                begun = self.extended(self.automaton.begin, NO_EVENT, event)
+                begins: dict[Run, int] = dict.fromkeys(begun, moment)
                 for last, runs in earlier:
                     for run, first in runs.items():
                         for target in self.extended(run, last, event):

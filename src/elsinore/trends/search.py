@@ -18,31 +18,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from elsinore.model.kinds import Strategy
 from elsinore.trends.exact_sums import NONE, EventValues, Sums, pair_count
-from elsinore.trends.runs import Event, Run, WindowRuns
+from elsinore.trends.runs import NO_EVENT, Event, Run, WindowRuns
 
-
-@dataclass(slots=True)
-class Sequences:
-    """The number of some sequences of events, and their sums by run."""
-
-    count: int = 0
-    sums: dict[Run, Sums] = field(default_factory=dict)
-
-    def add(self, count: int, sums: Mapping[Run, Sums]) -> None:
-        """Add other sequences that may be in the same runs."""
-        self.count += count
-        for run, more in sums.items():
-            if run in self.sums:
-                self.sums[run].add(more)
-            else:
-                self.sums[run] = more.copy()
-
-
-Entries = dict[frozenset[Run], Sequences]
+# sequences of events by the runs that they may be in: their number and sums, as each run reads them
+Entries = dict[frozenset[Run], dict[Run, Sums]]
 
 
 @dataclass(slots=True)
@@ -60,8 +43,7 @@ class Search:
     def __init__(self, window: WindowRuns, values: EventValues) -> None:
         template = window.template
         self._window, self._template, self._values = window, template, values
-        self._linear = template.aggregation.linear[1:]  # without the number of trends
-        self._extremes = template.aggregation.extremes
+        self._linear, self._extremes = template.aggregation.linear, template.aggregation.extremes
         self._dominance = Dominance(window)
 
     def total(self) -> Sums | None:
@@ -70,33 +52,34 @@ class Search:
         Under AND the one field is the number of pairs of different trends.
         """
         sides: dict[frozenset[int], int] = {}
-        whole = self._nothing()
+        total = self._sums(0)
         for ending in self._endings():
-            for runs, sequences in ending.entries.items():
+            for runs, sums in ending.entries.items():
                 accepted = {run: self._window.sides(run, ending.event) for run in runs}
                 accepting = frozenset[int]().union(*accepted.values())
                 if accepting:
-                    sides[accepting] = sides.get(accepting, 0) + sequences.count
                     # if several runs are accepted, all of them give the fields the same value
-                    whole.add(next(sequences.sums[run] for run in runs if accepted[run]))
+                    of_run = next(sums[run] for run in runs if accepted[run])
+                    sides[accepting] = sides.get(accepting, 0) + int(of_run.linear[0])
+                    total.add(of_run)
         if self._template.sides == 2:
             left, right, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
-            count = pair_count(left, right, both)
-        else:
-            count = sum(sides.values())
-        return Sums([count, *whole.linear], whole.extremes) if count else None
+            total.linear[0] = pair_count(left, right, both)
+        return total if total.linear[0] else None
 
     def _endings(self) -> list[Ending]:
         """Return the sequences of events that runs have read, by their last event."""
         window, strategy = self._window, self._template.query.strategy
+        begin = window.automaton.begin
+        beginning = Ending(NO_EVENT, {frozenset({begin}): {begin: self._sums(1)}}, {begin})
         endings: list[Ending] = []
         extensible: list[Ending] = []
         for moment in range(len(window.moments)):
             present: list[Ending] = []
             extended: set[tuple[int, Run]] = set()
             for event in window.events(moment):
-                entries = self._begun(event)
-                for number, before in enumerate(extensible):
+                entries: Entries = {}
+                for number, before in enumerate((beginning, *extensible), start=-1):
                     targets = {
                         run: window.extended(run, before.event, event) for run in before.alive
                     }
@@ -107,17 +90,12 @@ class Search:
             endings += present
             if strategy is Strategy.NEXT:
                 for number, run in extended:  # a run takes the next event that can extend it
-                    extensible[number].alive.discard(run)
+                    if run != begin:
+                        extensible[number].alive.discard(run)
             if strategy is Strategy.CONTIGUOUS:
                 extensible.clear()
             extensible = [ending for ending in extensible if ending.alive] + present
         return endings
-
-    def _begun(self, event: Event) -> Entries:
-        """Return the entry of the sequence of one event, if a run can begin with it."""
-        begun = self._window.begun(event)
-        sums = {run: self._added(self._nothing(), 1, run.state, event.row) for run in begun}
-        return {begun: Sequences(1, sums)} if begun else {}
 
     def _extend(
         self,
@@ -131,30 +109,30 @@ class Search:
         If several runs of a set lead to one run, all of them give its fields the same value: an
         aggregate on which readings of a sequence disagree is refused.
         """
-        for runs, sequences in before.entries.items():
+        for runs, sums in before.entries.items():
             source = {target: run for run in runs for target in targets.get(run, ())}
             if source:
                 needed = self._dominance.needed(frozenset(source), event.row)
-                sums = {
-                    run: self._added(
-                        sequences.sums[source[run]], sequences.count, run.state, event.row
-                    )
-                    for run in needed
-                }
-                entries.setdefault(needed, Sequences()).add(sequences.count, sums)
+                entry = entries.setdefault(needed, {})
+                for run in needed:
+                    more = self._extended(sums[source[run]], run.state, event.row)
+                    if run in entry:
+                        entry[run].add(more)
+                    else:
+                        entry[run] = more
 
-    def _nothing(self) -> Sums:
-        """Return sums before the first event, without the number of trends."""
-        return Sums([0] * len(self._linear), [NONE] * len(self._extremes))
+    def _sums(self, count: int) -> Sums:
+        """Return the sums of a number of sequences without events."""
+        return Sums([count, *[0] * len(self._linear[1:])], [NONE] * len(self._extremes))
 
-    def _added(self, before: Sums, count: int, state: int, row: int) -> Sums:
-        """Return the sums of `count` sequences each extended by an event that takes a state."""
+    def _extended(self, before: Sums, state: int, row: int) -> Sums:
+        """Return the sums of sequences each extended by an event that takes a state."""
         variable, values = self._template.states[state].variable, self._values
         linear, extremes = list(before.linear), list(before.extremes)
         for number, entry in enumerate(self._linear):
             if variable in entry.variables:
                 addend = values.addend(entry.kind, entry.attribute, row, entry.turn)
-                linear[number] += count * addend
+                linear[number] += before.linear[0] * addend
         for number, entry in enumerate(self._extremes):
             if variable in entry.variables:
                 rank = values.rank(entry.kind, entry.attribute, row)

@@ -68,8 +68,10 @@ def merged_sets(unit: TrendUnit) -> list[Shared]:
     merged = engine.merged
     passing = queries_through(merged)
     nodes_of: dict[tuple[int, ...], list[int]] = {}
-    for number, queries in enumerate(passing):
-        if len(queries) > 1 and _is_repeated(merged, number):
+    for number, (node, queries) in enumerate(zip(merged.nodes, passing, strict=True)):
+        # events of the node follow one another, or other events under conditions
+        is_repeated = any(e.source == number or e.reads != ALL for e in node.edges)
+        if len(queries) > 1 and is_repeated:
             nodes_of.setdefault(tuple(sorted(queries)), []).append(number)
     if not _is_summed(merged):
         return [
@@ -115,11 +117,6 @@ def lane_sets(unit: TrendUnit) -> list[Shared]:
 def _is_summed(merged: MergedTemplate) -> bool:
     """Return whether all states are sums, without conditions between events or strategies."""
     return all(n.storage.rows is None and n.strategy is Strategy.ANY for n in merged.nodes)
-
-
-def _is_repeated(merged: MergedTemplate, number: int) -> bool:
-    """Return whether events of a node follow one another, or other events under conditions."""
-    return any(edge.source == number or edge.reads != ALL for edge in merged.nodes[number].edges)
 
 
 def _pattern(merged: MergedTemplate, nodes: Sequence[int]) -> str:

@@ -101,14 +101,14 @@ OWN = (
 )
 def test_queries_with_sums_of_their_own_are_told_why(other: str, why: str) -> None:
     text = asked("q1", "SEQ(A a, B b+)", NEAR) + other
-    (found,) = apart(trend_units(plan(parse_workload(text.replace("COUNT(*)", "MIN(b.v)")))))
+    (found,) = apart(trend_units(plan(parse_workload(text.replace("COUNT(*)", "MIN(b.v)"))).units))
     assert found.why.startswith(OWN)
     assert found.why.endswith(f"; {why}")
 
 
 def test_explain_names_the_states_that_queries_have_in_common() -> None:
     texts = (asked("q1", "SEQ(A a, B b+)", NEAR), asked("q2", "SEQ(A a, B b+, C c)", NEAR))
-    units = trend_units(plan(parse_workload("\n".join(texts))))
+    units = trend_units(plan(parse_workload("\n".join(texts))).units)
     assert apart(units) == ()
     assert "  SEQ(A, B+) of q1 and q2, kept once for all of them" in sharing_text(units, None)
 
