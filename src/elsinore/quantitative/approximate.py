@@ -30,7 +30,7 @@ def approx_quantile(fraction: float, eps: float) -> Fold:
     Values are counted by the power of 1 + eps that they lie above, so the space is that of
     log(U / L) / eps numbers, U and L the greatest and least of the values' sizes (StreamQRE,
     Theorem 9). Negative values are rounded away from 0, and 0 is itself: then |x| is between the
-    true size and (1+eps) times it. None where there are no values; raises ValueError for NaN and
+    true size and (1+eps) times it. None if there are no values; raises ValueError for NaN and
     infinities, which have no place in the order.
     """
     _check_eps(eps)
@@ -76,7 +76,7 @@ class CellAt:
         return "approx_quantile"
 
     def __call__(self, counted: Mapping[tuple[int, int], int]) -> float | None:
-        """Return the value, None where there are no values."""
+        """Return the value, None if there are no values."""
         left = int(self.fraction * (sum(counted.values()) - 1)) if counted else 0
         for cell in sorted(counted):
             left -= counted[cell]

@@ -78,7 +78,7 @@ class Conditions:
             number = comparisons.setdefault(node, len(comparisons))
             return Attribute("", f"comparison {number}")
 
-        conditions = tuple(over_truths(leaf.condition) for leaf in predicates.told)
+        conditions = tuple(over_truths(leaf.condition) for leaf in predicates.predicates)
         return cls(tuple(types), tuple(comparisons), tuple(parts), conditions, predicates.kind)
 
     def bits(self, classes: Any, truths: Sequence[pa.Array]) -> Any:

@@ -54,7 +54,7 @@ class Counting:
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """The step of a fold that keeps values in order, to tell the one at a fraction of them."""
+    """The step of a fold that sorts values, for the value at a fraction of them."""
 
     fraction: float
 
@@ -81,7 +81,7 @@ class AtFraction:
         return "quantile"
 
     def __call__(self, bag: Bag) -> Any:
-        """Return the value, None where there are no values."""
+        """Return the value, None if there are no values."""
         return bag.quantile(self.fraction) if len(bag) else None
 
 
@@ -154,7 +154,7 @@ def is_comparable(value: Any) -> bool:
 
 
 def min() -> Fold:  # noqa: A001
-    """Return the least value, None where there is none. NaN is rejected."""
+    """Return the least value, None if there is none. NaN is rejected."""
     return Fold(
         name="min",
         init=(False, 0),
@@ -168,7 +168,7 @@ def min() -> Fold:  # noqa: A001
 
 
 def max() -> Fold:  # noqa: A001
-    """Return the greatest value, None where there is none. NaN is rejected."""
+    """Return the greatest value, None if there is none. NaN is rejected."""
     return Fold(
         name="max",
         init=(False, 0),
@@ -182,7 +182,7 @@ def max() -> Fold:  # noqa: A001
 
 
 def mean() -> Fold:
-    """Return the sum by the number of the values, None where there are none."""
+    """Return the mean of the values, None if there are none."""
     return Fold(
         name="mean",
         init=(0, 0.0),
@@ -261,7 +261,7 @@ def discounted_sum(factor: float) -> Fold:
 
 
 def first() -> Fold:
-    """Return the first value, None where there is none."""
+    """Return the first value, None if there is none."""
     return Fold(
         name="first",
         init=(False, None),
@@ -272,7 +272,7 @@ def first() -> Fold:
 
 
 def last() -> Fold:
-    """Return the last value, None where there is none."""
+    """Return the last value, None if there is none."""
     return Fold(
         name="last",
         init=(False, None),
@@ -338,7 +338,7 @@ def most_common(counted: Mapping[Any, int]) -> tuple[Any, int] | None:
 def quantile(fraction: float) -> Fold:
     """Return the value at rank floor(fraction * (n - 1)) of the n values in order; exact.
 
-    Keeps all values, as every exact quantile must. None where there are none. NaN is rejected.
+    Keeps all values, as every exact quantile must. None if there are none. NaN is rejected.
     """
     if not 0 <= fraction <= 1:
         raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")

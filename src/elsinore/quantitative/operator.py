@@ -55,7 +55,7 @@ class Spec:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of what is given out."""
+        """The columns of the output."""
         kinds = (pa.int32(), pa.int32(), self.time, self.value or pa.binary())
         return pa.schema(list(zip(BESIDE, kinds, strict=True)))
 
@@ -78,7 +78,7 @@ class QuantitativeOperator:
         return -1
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Take a batch; give out the values after its events."""
+        """Process a batch; yield the values after its events."""
         del until  # all is final at its event
         if batch.num_rows == 0:
             return

@@ -60,7 +60,7 @@ class OperationError(InputError):
 
 
 def _has(cause: BaseException | None, item: Any) -> str:
-    """Return what attributes an item has, where a function asked it for another one."""
+    """Return a hint with the attributes of an item if a function read a missing one."""
     names = getattr(item, "_fields", ())
     if not (isinstance(cause, AttributeError) and names and hasattr(cause.obj, "_fields")):
         return ""
@@ -252,7 +252,7 @@ class Stream:
 
     @property
     def value(self) -> Any:
-        """The value at the items so far, UNDEFINED where there is none."""
+        """The value at the items so far, UNDEFINED if there is none."""
         return self.last[-1]
 
     @property
@@ -261,7 +261,7 @@ class Stream:
         return int(self.streams.positions[0][0])
 
     def push(self, item: Any) -> Any:
-        """Take one item; return the value after it, UNDEFINED where there is none.
+        """Take one item; return the value after it, UNDEFINED if there is none.
 
         An item is any object with attributes, a mapping, or a plain number or text. Raises
         OperationError where a user's function does, and is as it was before then.

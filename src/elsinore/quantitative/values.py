@@ -57,7 +57,7 @@ def as_array(values: Sequence[Any]) -> pa.Array:
 
 
 def _kinds(values: Sequence[Any]) -> set[str]:
-    """Return the kinds of values; told by their types, plain tuples by their lengths as well."""
+    """Return the kinds of values: their types, for plain tuples also their lengths."""
     examples = {type(value): value for value in values}
     kinds = {_kind(value) for value in examples.values() if value is not None}
     if tuple in examples:

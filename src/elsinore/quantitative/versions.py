@@ -120,7 +120,7 @@ Mapping.register(Counts)
 
 
 def plain(counts: Mapping[Any, int]) -> Mapping[Any, int]:
-    """Return counts as a dict, which is to be read only: Python's own are read faster."""
+    """Return counts as a dict, which must not be changed; reading it is faster."""
     return counts.own() if isinstance(counts, Counts) else counts
 
 
@@ -175,7 +175,7 @@ class Bag:
         return values[int(fraction * (len(values) - 1))]
 
     def in_order(self) -> list[Any]:
-        """Return the values in order, which are to be read only."""
+        """Return the values in order; the list must not be changed."""
         return self.own()  # type: ignore[no-any-return]
 
     def __len__(self) -> int:

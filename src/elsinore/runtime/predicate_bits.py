@@ -30,7 +30,7 @@ def attributes_read_by(query: Runnable, names: Sequence[str]) -> set[str]:
     Raises QuerySemanticError for an attribute that is not among the events' `names`.
     """
     attributes: set[str] = set()
-    for leaf in bits_of(query.stages[0]).told:
+    for leaf in bits_of(query.stages[0]).predicates:
         reads = {str(read.name) for read in ex.attributes(leaf.condition)}
         for name in sorted(reads - set(names)):
             raise missing_attribute(name, names, leaf.name)
@@ -47,7 +47,7 @@ class PredicateBits:
     """Computes predicates' bits of rows; what depends only on the predicates is computed once."""
 
     def __init__(self, predicates: Bits) -> None:
-        self._leaves = predicates.told
+        self._leaves = predicates.predicates
         self._conditions = Conditions.from_predicates(predicates)
         self._readers = {
             str(read.name): leaf

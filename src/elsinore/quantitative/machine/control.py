@@ -237,7 +237,7 @@ class Program:
         Such are the bids that `(Person | Bid)*` goes over: nobody needs to take them. None where
         there are too many combinations or control states, or where items are kept by key.
         """
-        predicates = len(self.bits.told)
+        predicates = len(self.bits.predicates)
         if self.keyed or predicates > MOST_BITS or not self.layout.atoms:
             return None
         idle = [True] * (1 << predicates)

@@ -19,7 +19,7 @@ from elsinore.quantitative.nodes import MapCollect, Node
 from elsinore.quantitative.regex import ALWAYS, ITEM, TYPE, VALUE, Predicate, predicates
 
 ALL = -1  # the mask of a predicate that all items satisfy
-FEW_TOLD, MOST_TOLD = 8, 62  # predicates whose bits fit an integer of 8 bits, or of 64
+MOST_IN_8, MOST_IN_64 = 8, 62  # predicates whose bits fit an integer of 8 bits, or of 64
 
 Test = Callable[[Any], bool]
 
@@ -29,7 +29,7 @@ _TYPE = Attribute(ITEM, TYPE)
 
 @dataclass(slots=True)
 class _OfType:
-    """What is asked of events of a type: the bits of all of them, and conditions for more bits."""
+    """The bits of all events of a type, and the conditions of further bits."""
 
     bits: int = 0
     conditions: list[tuple[int, Expression]] = field(default_factory=list)
@@ -40,19 +40,19 @@ _NONE = _OfType()
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """The predicates of a query: those of which a bit tells, and tests in plain Python."""
+    """The predicates of a query with a bit each, and those with tests in plain Python."""
 
-    told: tuple[Predicate, ...]
-    asked: tuple[Predicate, ...]
+    predicates: tuple[Predicate, ...]
+    python_tests: tuple[Predicate, ...]
     _masks: dict[Expression, int] = field(init=False, repr=False, compare=False)
     _tests: dict[Expression, Test] = field(init=False, repr=False, compare=False)
     _of_type: dict[str, _OfType] = field(init=False, repr=False, compare=False)
     _untyped: list[tuple[int, Expression]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        masks = {leaf.condition: 1 << place for place, leaf in enumerate(self.told)}
+        masks = {leaf.condition: 1 << place for place, leaf in enumerate(self.predicates)}
         object.__setattr__(self, "_masks", masks)
-        tests = {leaf.condition: test_of(leaf) for leaf in self.asked}
+        tests = {leaf.condition: test_of(leaf) for leaf in self.python_tests}
         object.__setattr__(self, "_tests", tests)
         types: dict[str, _OfType] = {}
         untyped: list[tuple[int, Expression]] = []
@@ -73,15 +73,15 @@ class Bits:
     @property
     def kind(self) -> Any:
         """The type of arrays that hold the bits of items."""
-        few = len(self.told) <= FEW_TOLD
-        return np.uint8 if few else np.int64 if len(self.told) <= MOST_TOLD else object
+        few = len(self.predicates) <= MOST_IN_8
+        return np.uint8 if few else np.int64 if len(self.predicates) <= MOST_IN_64 else object
 
     def mask(self, predicate: Predicate) -> int:
-        """Return the bit that tells of a predicate; 0 for one that is tested in plain Python."""
+        """Return the bit of a predicate; 0 for one with a test in plain Python."""
         return self._masks.get(predicate.condition, 0)
 
     def mask_or_test(self, predicate: Predicate) -> tuple[int, Test | None]:
-        """Return the bit that tells of a predicate, `ALL`, or 0 and its test in plain Python."""
+        """Return the bit of a predicate, or `ALL`; or 0 and its test in plain Python."""
         if predicate.condition == ALWAYS:
             return ALL, None
         return self.mask(predicate), self._tests.get(predicate.condition)
