@@ -1,8 +1,8 @@
-"""Folds: how the values of an iteration or a window become one.
+"""Folds: functions of the values of an iteration or a window.
 
-A fold is a start, a step and, where the accumulator is not yet the answer, a finish. `combine`
-joins the accumulators of two neighbouring stretches, and `inverse` takes the oldest value out
-again: with either, a sliding window costs the same however long it is.
+A fold has an initial accumulator, a step and, if the accumulator is not the result, a finish.
+`combine` combines the accumulators of two neighbouring stretches, and `inverse` removes the oldest
+value: with either, the cost of a sliding window does not depend on its size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
@@ -37,14 +37,14 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The step of a fold that counts values, or what `cell` makes of them."""
+    """The step of a fold that counts values, or their cells."""
 
     name: str
     cell: Callable[[Any], Any] | None = None
 
     @property
     def __name__(self) -> str:
-        """What the step is called."""
+        """The step's name in messages."""
         return self.name
 
     def __call__(self, counted: Counts, value: Any) -> Counts:
@@ -58,10 +58,7 @@ class Adding:
 
     fraction: float
 
-    @property
-    def __name__(self) -> str:
-        """What the step is called."""
-        return "quantile"
+    __name__ = "quantile"
 
     def __call__(self, bag: Bag, value: Any) -> Bag:
         """Return the values with one more. Raises ValueError for NaN."""
@@ -75,10 +72,7 @@ class AtFraction:
 
     fraction: float
 
-    @property
-    def __name__(self) -> str:
-        """What the function is called."""
-        return "quantile"
+    __name__ = "quantile"
 
     def __call__(self, bag: Bag) -> Any:
         """Return the value, None if there are no values."""
@@ -87,14 +81,11 @@ class AtFraction:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """The step of a fold that adds mappings of counts, or takes them away again."""
+    """The step of a fold that adds mappings of counts, or subtracts them."""
 
     sign: int
 
-    @property
-    def __name__(self) -> str:
-        """What the step is called."""
-        return "merged_counts"
+    __name__ = "merged_counts"
 
     def __call__(self, total: Mapping[Any, int], counts: Mapping[Any, int]) -> Counts:
         """Return the sums, without those that are 0."""
@@ -120,8 +111,8 @@ def count() -> Fold:
 def sum(init: Any = 0) -> Fold:  # noqa: A001 - the word for it
     """Return the sum of the values, added from left to right to `init`.
 
-    A sliding window joins the sums of neighbouring stretches, where `init` adds nothing to them;
-    the rounding of doubles is that of the joined sums. Else it adds its values anew each time.
+    A sliding window adds the sums of neighbouring stretches if `init` is zero, with their rounding
+    of doubles; otherwise it adds all its values at each match.
     """
     return Fold(
         name="sum",
@@ -132,10 +123,10 @@ def sum(init: Any = 0) -> Fold:  # noqa: A001 - the word for it
 
 
 def _is_nothing(init: Any) -> bool:
-    """Return whether a sum that begins with it is the sum of the values alone."""
+    """Return whether adding it changes no sum; False for an array of several numbers."""
     try:
         return not init
-    except ValueError:  # an array of several numbers
+    except ValueError:
         return False
 
 
@@ -220,10 +211,7 @@ def standard_deviation(*, population: bool = False) -> Fold:
 
 
 def linear_regression() -> Fold:
-    """Return (slope, intercept) of the least squares line through values (x, y).
-
-    None for fewer than two different x.
-    """
+    """Return (slope, intercept) of the least squares line through (x, y); None for a single x."""
     return Fold(
         name="linear_regression",
         init=(0, 0.0, 0.0, 0.0, 0.0),  # number, means of x and y, sums of squares and products
@@ -310,7 +298,7 @@ def counts() -> Fold:
 
 
 def merged_counts() -> Fold:
-    """Return the sum of mappings of counts; in a sliding window the oldest is taken away again.
+    """Return the sum of mappings of counts; a sliding window subtracts the oldest one.
 
     >>> import elsinore.quantitative as qre
     >>> pairs = qre.iterate_n(qre.atom(), 2, qre.counts())
@@ -321,9 +309,7 @@ def merged_counts() -> Fold:
 
 
 def most_common(counted: Mapping[Any, int]) -> tuple[Any, int] | None:
-    """Return the value that was counted most often, the least of several, and how often.
-
-    None where there is none. Where a query applies it to `counts`, it is compiled with them.
+    """Return the value with the highest count, the least of several, and this count; or None.
 
     >>> most_common({"b": 2, "a": 2, "c": 1}), most_common({})
     (('a', 2), None)
@@ -341,7 +327,7 @@ def quantile(fraction: float) -> Fold:
     Keeps all values, as every exact quantile must. None if there are none. NaN is rejected.
     """
     if not 0 <= fraction <= 1:
-        raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")
+        raise QuerySemanticError(f"The fraction of a quantile is from 0 to 1, not {fraction}.")
     return Fold(
         name=f"quantile({fraction})",
         init=EMPTY_BAG,
@@ -352,20 +338,15 @@ def quantile(fraction: float) -> Fold:
 
 def median() -> Fold:
     """Return the lower median of the values; exact. None if there are none. NaN is rejected."""
-    exact = quantile(0.5)
-    return Fold(name="median", init=exact.init, step=exact.step, finish=exact.finish)
+    return replace(quantile(0.5), name="median")
 
 
 def _lesser(left: Any, right: Any) -> Any:
-    if not left[0]:
-        return right
-    return right if right[0] and right[1] < left[1] else left
+    return right if not left[0] or (right[0] and right[1] < left[1]) else left
 
 
 def _greater(left: Any, right: Any) -> Any:
-    if not left[0]:
-        return right
-    return right if right[0] and right[1] > left[1] else left
+    return right if not left[0] or (right[0] and right[1] > left[1]) else left
 
 
 def _welford(state: Any, value: Any) -> Any:
