@@ -10,7 +10,7 @@ from elsinore.matches.conditions import Condition
 from elsinore.matches.engine import codes
 from elsinore.matches.operands import Layout
 from elsinore.matches.registers import Register, RegisterKind, Slot, register_places, slot_of
-from elsinore.matches.template import START, MatchTemplate
+from elsinore.matches.template import MatchTemplate
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute
 from elsinore.model.schema import AttributeKind
@@ -183,17 +183,12 @@ class Updates:
         """Append the updates of a state; return their range."""
         begin = len(self.values)
         template = self._template
-        every = {state.variable for state in template.states}
-        begins = {edge.target for edge in template.edges if edge.source == START}
         for number, register in enumerate(template.registers):
             if template.states[state].variable not in register.variables:
                 continue
             is_upper = register.kind is RegisterKind.SUM_HIGH
             if is_upper and not self._layout.has_halves(register.attribute or ""):
                 continue  # it stays null: the other half has the whole sum
-            is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
-            if is_first and state not in begins:  # the match's first event has been bound
-                continue
             self.values.append(self._update(number, register))
         return begin, len(self.values)
 
