@@ -57,7 +57,7 @@ def write_file(folder: Path, number: int) -> None:
 
 def streamed(source: Any, spark: SparkSession, folder: Path, **options: Any) -> int:
     """Run a stream of all there is; return the number of events that were read."""
-    run = WORKLOAD.stream(source, spark=spark, lateness=0, buckets=3, **options).start(
+    run = WORKLOAD.stream(source, spark=spark, lateness=0, buckets=2, **options).start(
         folder / "out", checkpoint=folder / "checkpoint", trigger=ALL
     )
     assert run.await_termination(300)
