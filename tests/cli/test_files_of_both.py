@@ -331,7 +331,7 @@ def test_queries_of_python_run_beside_others_where_their_module_is_named() -> No
     told = call("check", "-q", text, "--events", "e.parquet")
     assert told.exit_code == 2
     assert "--python" in told.stderr
-    assert "compiled" in call("explain", "-q", text, "--python", "detectors").stdout
+    assert "split(" in call("explain", "-q", text, "--python", "detectors").stdout
 
 
 def test_numbers_in_text_that_are_compared_by_order_are_warned_of() -> None:

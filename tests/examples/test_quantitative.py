@@ -128,9 +128,8 @@ def test_n1_counts_open_auctions_at_each_start_and_close() -> None:
         if kind in {"Item", "Close"}:
             number += 1 if kind == "Item" else -1
             expected.append(number)
-    for compiled in (False, True):
-        found = auctions.open_auctions().run(AUCTIONS, compiled=compiled)
-        assert found["value"].to_pylist() == expected
+    found = auctions.open_auctions().run(AUCTIONS)
+    assert found["value"].to_pylist() == expected
 
 
 def sales() -> list[tuple[int, float]]:
@@ -150,11 +149,10 @@ def sales() -> list[tuple[int, float]]:
     return found
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_n2_is_the_average_closing_price_of_all_items_so_far(compiled: bool) -> None:
+def test_n2_is_the_average_closing_price_of_all_items_so_far() -> None:
     prices = [price for _, price in sales()]
     assert len(prices) > 100
-    found = auctions.average_closing_price().run(AUCTIONS, compiled=compiled)
+    found = auctions.average_closing_price().run(AUCTIONS)
     closes = AUCTIONS.filter(pc.equal(AUCTIONS["type"], "Close"))
     assert found["time"].to_pylist() == closes["time"].to_pylist()
     assert found["value"].to_pylist() == [
@@ -162,14 +160,13 @@ def test_n2_is_the_average_closing_price_of_all_items_so_far(compiled: bool) -> 
     ]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_n3_is_the_average_closing_price_of_the_category(compiled: bool) -> None:
+def test_n3_is_the_average_closing_price_of_the_category() -> None:
     by_category: dict[int, list[float]] = defaultdict(list)
     expected = []
     for category, price in sales():
         by_category[category].append(price)
         expected.append((category, sum(by_category[category], 0.0) / len(by_category[category])))
-    found = auctions.average_closing_price_per_category().run(AUCTIONS, compiled=compiled)
+    found = auctions.average_closing_price_per_category().run(AUCTIONS)
     assert len(by_category) > 5
     columns = [found[name].to_pylist() for name in ("category", "value")]
     assert list(zip(*columns, strict=True)) == expected
@@ -194,8 +191,7 @@ def test_n2_and_n3_agree_with_polars_over_all_sales() -> None:
 SLOW = with_ticks(auction_events(4000, seed=6, open_items=20, rate=40.0), 600)  # 100 minutes
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_n4_is_the_highest_bid_of_each_ten_minutes(compiled: bool) -> None:
+def test_n4_is_the_highest_bid_of_each_ten_minutes() -> None:
     standing: dict[int, float] = {}
     increments: dict[int, float] = {}
     most, expected = None, []
@@ -211,7 +207,7 @@ def test_n4_is_the_highest_bid_of_each_ten_minutes(compiled: bool) -> None:
             expected.append(most)
             most = None
     assert len(expected) > 8
-    found = auctions.highest_bid().run(SLOW, compiled=compiled)
+    found = auctions.highest_bid().run(SLOW)
     assert found["value"].to_pylist() == expected
     ticks = SLOW.filter(pc.equal(SLOW["type"], "tick"))
     assert found["time"].to_pylist() == ticks["time"].to_pylist()

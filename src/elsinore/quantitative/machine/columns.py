@@ -73,7 +73,7 @@ class Rows:
         if self.lists is None:
             names = self.record._fields
             self.lists = {name: as_list(whole(self.table[name])) for name in names}
-        return self.record(*[column[number] for column in self.lists.values()])
+        return tuple.__new__(self.record, [column[number] for column in self.lists.values()])
 
 
 def as_list(column: pa.Array) -> list[Any]:
