@@ -275,6 +275,10 @@ QUERIES: dict[str, Any] = {
     "texts": qre.iterate(
         qre.atom(qre.any, lambda item: item.t), "", lambda t, v: t + v if len(t) < 9 else v
     ),
+    "texts with values": qre.iter_last(
+        qre.atom(qre.any, lambda item: f"{item.v} of {item.t}, {item.n}"[-1:] + f"{item.v:.1f}")
+    ),
+    "last digits": qre.iter_last(qre.atom(qre.any, lambda item: f"{item.v}-{item.n}")),
     "windows of pairs": qre.sliding(
         qre.atom(qre.any, lambda item: (item.n, item.v)), 3, qre.max()
     ),
@@ -292,7 +296,10 @@ QUERIES: dict[str, Any] = {
 }  # fmt: skip
 
 
-CALLED = {"a function that calls itself", "texts", "windows of tuples that grow"}
+CALLED = {
+    *("a function that calls itself", "texts", "texts with values", "last digits"),
+    "windows of tuples that grow",
+}
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -71,6 +71,7 @@ OF_CALLS: dict[Any, pa.DataType] = {
     len: INT,
     str: TEXT,
     repr: TEXT,
+    format: TEXT,
     math.floor: INT,
     math.ceil: INT,
 }

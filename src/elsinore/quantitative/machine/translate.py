@@ -242,6 +242,8 @@ class _Translator:
                 return self.indexed(of(part), of(index))
             case ast.Call(function):
                 return self.call_of(node, of(function), of)
+            case ast.JoinedStr(parts):
+                return self.text(parts, of)
             case _:
                 raise CannotTranslate
 
@@ -390,6 +392,20 @@ class _Translator:
             return emitter.emit(ONE_NUMBER[called], emitter.whole(given[0]))
         return emitter.emit(CALL, *map(emitter.whole, given), function=called, again=True)
 
+    def text(self, parts: list[ast.expr], of: Callable[[ast.expr], Symbol]) -> Symbol:
+        """Return the value of an f-string without formats."""
+        texts: list[Symbol] = []
+        for part in parts:
+            match part:
+                case ast.Constant():
+                    texts.append(of(part))
+                case ast.FormattedValue(value, -1, None):
+                    whole = self.emitter.whole(of(value))
+                    texts.append(self.emitter.emit(CALL, whole, function=format, again=True))
+                case _:
+                    raise CannotTranslate
+        return self.emitter.emit(CALL, *texts, function=_concatenated)
+
     def check_comparable(self, symbol: Symbol) -> None:
         """Note a check that a value has a place in an order."""
         if isinstance(symbol, Parts) and symbol.kind is tuple:
@@ -407,6 +423,10 @@ def truth_of(symbol: Symbol) -> bool | None:
     if isinstance(symbol, Constant):
         return bool(symbol.value) if isinstance(symbol.value, bool | int | float | None) else None
     return True if isinstance(symbol, Parts) else None
+
+
+def _concatenated(*texts: str) -> str:
+    return "".join(texts)
 
 
 @cache
