@@ -107,3 +107,18 @@ def test_collapsed_rows_are_refused_with_the_reason() -> None:
     text = f"QUERY q RETURN b.n, f[].n PATTERN {END.replace('F f', 'F+ f')} COLLAPSED"
     with pytest.raises(el.UnsupportedError, match="COLLAPSED: a pattern under NOT that begins"):
         _ = el.Workload.parse(text).plan
+
+
+def test_a_text_that_an_aggregate_chooses_is_of_its_event_in_each_window() -> None:
+    """Windows are copied to be searched: the row of the chosen text is one of the copy."""
+    workload = el.Workload.parse(
+        "RETURN a.time AS a, MEDIAN(b[].s) AS s "
+        "PATTERN SEQ(A a, B+ b, NOT SEQ(NOT C c, D d), E e) WITHIN 9 SECONDS"
+    )
+    events = [
+        {"time": n, "type": kind, "s": text}
+        for n, (kind, text) in enumerate(zip("AABBE", "pqxyz", strict=True))
+    ]
+    (table,) = workload.run(events).values()
+    found = sorted((row["a"], row["s"]) for row in table.to_pylist())
+    assert found == sorted((a, s) for a in (0, 1) for s in ("x", "y", "x"))

@@ -9,7 +9,7 @@ to WITHIN after its first one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +38,7 @@ from elsinore.matches.engine.pattern import (
 from elsinore.matches.engine.possible import Worlds
 from elsinore.matches.engine.windows import due_windows
 from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.registers import register_places
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.selection import unsuppressed
 from elsinore.matches.template import MatchTemplate
@@ -204,6 +205,15 @@ class WindowSearch:
         self._search = search
         self.template = search.template
         self.pattern = search.pattern
+        registers = self.template.registers
+        aggregates = [
+            place
+            for register, place in zip(registers, register_places(registers), strict=True)
+            if register.aggregate is not None
+        ]
+        steppers = self.pattern.compiled.steppers
+        # numbers of matches that are rows of chosen texts
+        self._chosen = [n for n, s in zip(aggregates, steppers, strict=True) if s.is_choice]
 
     def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
         """Yield the matches whose windows have passed since the last call, in batches."""
@@ -236,7 +246,7 @@ class WindowSearch:
                 last = np.array([window.last for window in windows])[window_of_row[batch.last]]
                 matches = batch.take(np.flatnonzero(wholes[TIME][batch.last] == last))
             if len(matches):
-                yield _with_rows(matches, rows)
+                yield _with_rows(matches, rows, self._chosen)
 
     def _windows(self, operands: Operands, keys: Keys) -> Iterator[_Window]:
         """Yield the windows in which a match may begin that have passed since the last call.
@@ -265,8 +275,12 @@ class WindowSearch:
                 yield _Window(begin, last + 1, until, end)
 
 
-def _with_rows(matches: MatchBatch, rows: Ints) -> MatchBatch:
-    """Return matches whose row n is `rows[n]`."""
+def _with_rows(matches: MatchBatch, rows: Ints, chosen: Sequence[int]) -> MatchBatch:
+    """Return matches whose row n is `rows[n]`; `chosen` are the numbers that are rows."""
+    numbers = matches.numbers.copy()
+    for place in chosen:
+        has_row = ~np.isnan(numbers[:, place])
+        numbers[has_row, place] = rows[numbers[has_row, place].astype(np.int64)]
     paths = matches.paths.copy()
     if len(paths):
         paths[:, 0] = rows[paths[:, 0]]
@@ -275,5 +289,6 @@ def _with_rows(matches: MatchBatch, rows: Ints) -> MatchBatch:
         first=rows[matches.first],
         last=rows[matches.last],
         events=np.where(matches.events >= 0, rows[matches.events], matches.events),
+        numbers=numbers,
         paths=paths,
     )
