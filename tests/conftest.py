@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{OPTIONS} -XX:SharedArchiveFile={ARCHIVE}")
 
-# A first example may load kernels, Arrow's functions or a session of Spark; machines are loaded.
+# A first example may load Arrow's functions or a session of Spark; machines are loaded.
 # Cases are the same in every run, unless their number is asked for, as `make fuzz` does.
 EXAMPLES = os.environ.get("ELSINORE_EXAMPLES")
 settings.register_profile(
@@ -34,13 +34,7 @@ settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
-def worker_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder where Spark's workers keep what they compile, empty when they start."""
-    return tmp_path_factory.mktemp("workers") / "kernels"
-
-
-@pytest.fixture(scope="session")
-def spark(worker_folder: Path) -> Iterator["SparkSession"]:
+def spark() -> Iterator["SparkSession"]:
     """Give the one Spark session of this test run."""
     pytest.importorskip("pyspark")
     from elsinore.spark.session import local_session
@@ -48,7 +42,6 @@ def spark(worker_folder: Path) -> Iterator["SparkSession"]:
     # Two partitions are several; a task that fails is tried once more, as on a cluster.
     quick = {
         "spark.sql.shuffle.partitions": "2",
-        "spark.executorEnv.ELSINORE_CACHE_DIR": str(worker_folder),
         "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[1]),  # for `benchmarks`
     }
     with local_session("local[2,2]", name="elsinore tests", config=quick) as session:

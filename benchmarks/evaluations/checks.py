@@ -46,7 +46,7 @@ NOTHING, NO_STEP = np.int64(-1), np.int64(0)  # as variables: literals are types
 PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
 
 
-@kernel(borrows=True)
+@kernel
 def last_before(integers: Ints, row: int, first: int) -> int:
     """Return the last row, from `first` on, of a moment before that of `row`; -1: there is none."""
     moment = integers[MOMENT, row]
@@ -55,7 +55,7 @@ def last_before(integers: Ints, row: int, first: int) -> int:
     return row if row >= first else -1
 
 
-@kernel(borrows=True)
+@kernel
 def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -> bool:
     """Return whether some way has no match that begins after `moment` and ends by `before`.
 
@@ -76,7 +76,7 @@ def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def all_hold(
     tables: Ints,
     listed: int,
@@ -99,7 +99,7 @@ def all_hold(
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def in_order(code: int, first: float, second: float) -> bool:
     """Return whether two numbers compare as a `Code` says: LT, LE, GT or GE."""
     if code == LT:
@@ -111,7 +111,7 @@ def in_order(code: int, first: float, second: float) -> bool:
     return first >= second
 
 
-@kernel(borrows=True)
+@kernel
 def pair_holds(tables: Ints, pair: int, values: Values, current: int, previous: int) -> bool:
     """Return whether an attribute of one event compares with one of the event before it.
 
@@ -127,7 +127,7 @@ def pair_holds(tables: Ints, pair: int, values: Values, current: int, previous: 
     return in_order(code, values.doubles[mine, current], values.doubles[other, previous])
 
 
-@kernel(borrows=True)
+@kernel
 def are_neighbours(
     tables: Ints,
     edge: int,
@@ -167,7 +167,7 @@ def are_neighbours(
     return True
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def is_match(
     tables: Ints,
     rules: Rules,
@@ -198,7 +198,7 @@ def is_match(
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def begins_freely(
     tables: Ints, integers: Ints, negatives: Ints, progress: Ints, path: Ints, last: int
 ) -> bool:
@@ -214,7 +214,7 @@ def begins_freely(
     return is_free(tables, way, negatives, lowest - 1, before)
 
 
-@kernel(borrows=True)
+@kernel
 def late_hold(
     tables: Ints, rules: Rules, values: Values, path: Ints, depth: int, registers: Registers
 ) -> bool:

@@ -72,7 +72,7 @@ from elsinore.matches.arrays import Ints
 ADDED, NEXT_ONE = 0, 1  # what is next for the last event of a path
 
 
-@kernel(borrows=True)
+@kernel
 def scan_main_runs(
     tables: Ints,
     rules: Rules,
@@ -110,7 +110,7 @@ def scan_main_runs(
                 return
 
 
-@kernel(borrows=True)
+@kernel
 def construct(
     tables: Ints,
     rules: Rules,
@@ -183,7 +183,7 @@ def construct(
     progress[DEPTH], progress[STAGE], progress[BEGIN_CHOICE] = depth, stage, choice
 
 
-@kernel(borrows=True)
+@kernel
 def add(
     tables: Ints,
     rules: Rules,

@@ -18,7 +18,7 @@ STACK = 256  # a condition is at most 200 operators deep
 _NULL = np.int64(np.iinfo(np.int64).min)
 
 
-@kernel(borrows=True)
+@kernel
 def value_of(
     tables: Ints,
     at: int,
@@ -101,7 +101,7 @@ def value_of(
     return stack[0]
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def row_of(
     moment: int,
     register: int,
@@ -122,7 +122,7 @@ def row_of(
     return bound_rows[before if moment == 2 else final, register]
 
 
-@kernel(borrows=True)
+@kernel
 def _of_one(op: int, value: float) -> float:
     """Return the value of an operator of one double."""
     if op == 8:  # NOT
@@ -136,7 +136,7 @@ def _of_one(op: int, value: float) -> float:
     return 1.0 if math.isnan(value) else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _of_one_whole(tables: Ints, op: int, value: int) -> int:
     """Return the value of an operator of one integer."""
     if op == 35:
@@ -146,7 +146,7 @@ def _of_one_whole(tables: Ints, op: int, value: int) -> int:
     return -value if op == 37 else abs(value)
 
 
-@kernel(borrows=True)
+@kernel
 def _compare_wholes(op: int, one: int, other: int) -> float:
     """Return whether a comparison of integers holds; NaN if one is null."""
     if one == _NULL or other == _NULL:  # noqa: PLR1714 - compiled
@@ -154,7 +154,7 @@ def _compare_wholes(op: int, one: int, other: int) -> float:
     return 1.0 if _compare(op, one, other) else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _binary(op: int, one: float, other: float) -> float:
     """Return the value of an operator of two doubles, in three-valued logic."""
     if op == 14:  # AND
@@ -180,7 +180,7 @@ def _binary(op: int, one: float, other: float) -> float:
     return 1.0 if _compare(op, one, other) else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _compare(op: int, one: float, other: float) -> bool:
     if op == 21:
         return one < other

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from elsinore.kernels import compiled
+from numba import njit
 
 
-def kernel(function: Any = None, /, **options: bool) -> Any:
-    """Compile a function; options: those of `elsinore.kernels.compiled`."""
-    declared: Callable[[Any], Any] = partial(compiled, **options)  # type: ignore[arg-type]
-    return declared if function is None else declared(function)
+def kernel(function: Any = None, /, *, inline: bool = False) -> Any:
+    """Compile a function so that other threads run meanwhile; inline: into its callers."""
+    options: dict[str, Any] = {"nogil": True}
+    if inline:
+        options["inline"] = "always"
+    return njit(**options) if function is None else njit(**options)(function)

@@ -58,7 +58,7 @@ class MainRun(NamedTuple):
     flags: Bytes  # [edge, condition], and behind them [edges + state, condition]
 
 
-@kernel(borrows=True)
+@kernel
 def take_all(
     tables: Ints,
     rules: Rules,
@@ -104,7 +104,7 @@ def take_all(
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def states_begun(
     tables: Ints, rules: Rules, values: Values, progress: Ints, members: Ints, registers: Registers
 ) -> int:
@@ -125,7 +125,7 @@ def states_begun(
     return bits
 
 
-@kernel(borrows=True)
+@kernel
 def states_taken(
     tables: Ints,
     rules: Rules,
@@ -162,7 +162,7 @@ def states_taken(
     return bits
 
 
-@kernel(borrows=True)
+@kernel
 def admit(
     tables: Ints,
     rules: Rules,
@@ -187,7 +187,7 @@ def admit(
     return early, is_ended
 
 
-@kernel(borrows=True)
+@kernel
 def takes_in(tables: Ints, values: Values, state: int, row: int, registers: Registers) -> bool:
     """Take an event into the registers of the main run; return whether these are of use still.
 
@@ -201,7 +201,7 @@ def takes_in(tables: Ints, values: Values, state: int, row: int, registers: Regi
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def look(
     tables: Ints,
     rules: Rules,
@@ -234,7 +234,7 @@ def look(
     return label
 
 
-@kernel(borrows=True)
+@kernel
 def may_end(
     tables: Ints,
     rules: Rules,

@@ -24,7 +24,7 @@ EVENT_COLUMNS = 5
 LAST_BIT = 62
 
 
-@kernel(borrows=True)
+@kernel
 def gather(tables: Ints, integers: Ints, begin: int, end: int, fresh: int, events: Ints) -> int:
     """Fill `events` with the rows that some state takes; return how many there are.
 
@@ -45,7 +45,7 @@ def gather(tables: Ints, integers: Ints, begin: int, end: int, fresh: int, event
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def reach(tables: Ints, events: Ints, count: int, fresh: int) -> None:
     """Fill column ALIVE, from the last event backwards.
 

@@ -23,7 +23,7 @@ USER = 7  # `elsinore.matches.registers.RegisterKind`
 _NULL = np.int64(np.iinfo(np.int64).min)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def begin_registers(tables: Ints, registers: Registers) -> None:
     """Set row 0 of the registers: no event, nothing counted; the sum of nothing is null.
 
@@ -38,7 +38,7 @@ def begin_registers(tables: Ints, registers: Registers) -> None:
         registers.numbers[0, tables[place]] = np.nan
 
 
-@kernel(borrows=True)
+@kernel
 def clear_registers(tables: Ints, rules: Rules, registers: Registers) -> None:
     """Set row 0 of the registers as `begin_registers` does, and those of users' aggregates."""
     begin_registers(tables, registers)
@@ -47,7 +47,7 @@ def clear_registers(tables: Ints, rules: Rules, registers: Registers) -> None:
         registers.numbers[0, tables[place]] = rules.constants[tables[place + 1]]
 
 
-@kernel(borrows=True)
+@kernel
 def copy_registers(source: int, target: int, registers: Registers) -> None:
     """Copy a row of the registers."""
     for register in range(registers.bound_rows.shape[1]):
@@ -56,7 +56,7 @@ def copy_registers(source: int, target: int, registers: Registers) -> None:
         registers.numbers[target, register] = registers.numbers[source, register]
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def select(
     tables: Ints, state: int, row: int, step: int, values: Values, registers: Registers
 ) -> None:
@@ -75,7 +75,7 @@ def select(
             take_in(kind, register, column, is_whole, row, step, values, registers)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def take_in(
     kind: int,
     register: int,
@@ -97,7 +97,7 @@ def take_in(
         )
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def event_after(
     kind: int, column: int, is_whole: int, row: int, before: int, values: Values
 ) -> int:
@@ -109,7 +109,7 @@ def event_after(
     return before
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def number_after(
     kind: int, column: int, is_whole: int, row: int, before: float, values: Values
 ) -> float:
@@ -126,7 +126,7 @@ def number_after(
     return value if np.isnan(before) else before + value
 
 
-@kernel(borrows=True)
+@kernel
 def step_aggregate(
     tables: Ints,
     listed: int,
@@ -157,7 +157,7 @@ def step_aggregate(
         tables[FAILED] = row + 1
 
 
-@kernel(borrows=True)
+@kernel
 def _is_better(kind: int, column: int, is_whole: int, row: int, best: int, values: Values) -> bool:
     """Return whether an event's value is less (kind 2) or greater (3) than the best so far."""
     if is_whole == 1:
@@ -183,7 +183,7 @@ def _is_better(kind: int, column: int, is_whole: int, row: int, best: int, value
     )
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def give_out(
     tables: Ints, progress: Ints, path: Ints, depth: int, registers: Registers, given: Given
 ) -> None:
@@ -200,7 +200,7 @@ def give_out(
         _count_match(progress)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def _write_ends(progress: Ints, first: int, last: int, found: Ints) -> None:
     """Write down the rows that a match begins and ends with, its window, where its path begins."""
     number = progress[FOUND]
@@ -208,7 +208,7 @@ def _write_ends(progress: Ints, first: int, last: int, found: Ints) -> None:
     found[IN_WINDOW, number], found[PATH_AT, number] = progress[WINDOW], progress[FILLED]
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def _write_registers(
     tables: Ints, progress: Ints, step: int, registers: Registers, given: Given
 ) -> None:
@@ -220,7 +220,7 @@ def _write_registers(
         given.counted[register, number] = registers.numbers[step, register]
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def _write_path(progress: Ints, path: Ints, steps: int, paths: Shorts) -> None:
     """Write down the first steps of a path."""
     filled = progress[FILLED]
@@ -230,7 +230,7 @@ def _write_path(progress: Ints, path: Ints, steps: int, paths: Shorts) -> None:
     progress[FILLED] = filled + steps
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def _count_match(progress: Ints) -> None:
     """Count a match that is written down; progress[STATUS] says where there are enough of them."""
     progress[FOUND] += 1

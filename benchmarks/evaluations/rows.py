@@ -8,10 +8,10 @@ from elsinore.model import window
 
 TIME = 0  # a row of `integers`
 
-first_window = kernel(inline=True, borrows=True)(window.first_window)
+first_window = kernel(inline=True)(window.first_window)
 
 
-@kernel(borrows=True)
+@kernel
 def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
     """Return the first event from `begin` to `end` with a time of at least `value`, else `end`."""
     low, high = begin, end

@@ -145,7 +145,7 @@ class Runs(NamedTuple):
     buffer: Ints
 
 
-@kernel(borrows=True)
+@kernel
 def scan_runs(
     tables: Ints,
     rules: Rules,
@@ -174,7 +174,7 @@ def scan_runs(
         progress[BEGIN] = progress[UNTO] + 1
 
 
-@kernel(borrows=True)
+@kernel
 def begin_window(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
@@ -196,7 +196,7 @@ def begin_window(
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def begin_runs(tables: Ints, progress: Ints, runs: Ints, whole_stack: Ints) -> None:
     """Set all runs free, and the buffers empty."""
     progress[ACTIVE] = progress[LISTED_RUNS] = progress[NEXT_RUN] = progress[NEXT_CHOICE] = 0
@@ -210,7 +210,7 @@ def begin_runs(tables: Ints, progress: Ints, runs: Ints, whole_stack: Ints) -> N
         whole_stack[STACK + 1 + tables[STATES] + state] = FIRST_CALL
 
 
-@kernel(borrows=True)
+@kernel
 def look_at_events(
     tables: Ints,
     rules: Rules,
@@ -253,7 +253,7 @@ def look_at_events(
     progress[STEPS] += steps
 
 
-@kernel(borrows=True)
+@kernel
 def may_extend(
     tables: Ints, integers: Ints, events: Ints, progress: Ints, table: Ints, within: int
 ) -> bool:
@@ -273,7 +273,7 @@ def may_extend(
     )
 
 
-@kernel(borrows=True)
+@kernel
 def look(
     tables: Ints,
     rules: Rules,
@@ -321,7 +321,7 @@ def look(
             progress[FREE_RUNS] += 1
 
 
-@kernel(borrows=True)
+@kernel
 def has_room(
     tables: Ints,
     progress: Ints,
@@ -352,7 +352,7 @@ def has_room(
     return progress[STATUS] == DONE
 
 
-@kernel(borrows=True)
+@kernel
 def takes(
     tables: Ints,
     rules: Rules,
@@ -385,7 +385,7 @@ def takes(
     return all_hold(tables, checks, rules, values, row, previous, step, step, registers)
 
 
-@kernel(borrows=True)
+@kernel
 def extend_run(
     tables: Ints,
     rules: Rules,
@@ -423,7 +423,7 @@ def extend_run(
         table[clone, UNTIL] = values.integers[MOMENT, row] + 1
 
 
-@kernel(borrows=True)
+@kernel
 def construct(
     tables: Ints,
     rules: Rules,
@@ -460,7 +460,7 @@ def construct(
         give_out(tables, progress, path, depth, registers, given)
 
 
-@kernel(borrows=True)
+@kernel
 def set_end(integers: Ints, keys: Ints, progress: Ints, began: int) -> bool:
     """Return whether a window has passed by now, and had not before; set its last row.
 
@@ -477,7 +477,7 @@ def set_end(integers: Ints, keys: Ints, progress: Ints, began: int) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def end_event(tables: Ints, progress: Ints, runs: Ints, whole_stack: Ints) -> None:
     """Take runs that are over off the list, and go on to the next event."""
     kept = 0
@@ -496,7 +496,7 @@ def end_event(tables: Ints, progress: Ints, runs: Ints, whole_stack: Ints) -> No
         whole_stack[STACK + 1 + state] = -1
 
 
-@kernel(borrows=True)
+@kernel
 def is_triggered(
     tables: Ints, integers: Ints, events: Ints, progress: Ints, within: int, whole_stack: Ints
 ) -> bool:

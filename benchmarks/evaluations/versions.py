@@ -24,7 +24,7 @@ STATE, VERSION, LENGTH, BEGAN, LATEST, UNTIL, LISTED, FREE = range(8)
 RUN_COLUMNS = 8
 
 
-@kernel(borrows=True)
+@kernel
 def prune(buffer: Ints, runs: Ints, listed: int, versions: int, states: int, work: Ints) -> int:
     """Leave out of the buffer what no run leads to; return how many versions are left.
 
@@ -66,7 +66,7 @@ def prune(buffer: Ints, runs: Ints, listed: int, versions: int, states: int, wor
     return kept
 
 
-@kernel(borrows=True)
+@kernel
 def store(buffer: Ints, versions: int, before: int, row: int, state: int, work: Ints) -> int:
     """Store a run's event, once for all runs, and its version; return whether the event is new."""
     entry = work[STACK + 1 + state]

@@ -22,7 +22,7 @@ _NULL = np.int64(np.iinfo(np.int64).min)
 _GREATEST = np.int64(np.iinfo(np.int64).max)
 
 
-@kernel(borrows=True)
+@kernel
 def computed(tables: Ints, op: int, one: int, other: int) -> int:
     """Return a sum, difference, product, remainder or rounded quotient of two integers.
 
@@ -54,7 +54,7 @@ def computed(tables: Ints, op: int, one: int, other: int) -> int:
     return quotient if (one < 0) == (other < 0) else -quotient
 
 
-@kernel(borrows=True)
+@kernel
 def scaled(tables: Ints, divides: int, count: int, number: float) -> int:
     """Return an integer times, or divided by, a double, rounded; halves away from zero."""
     if count == _NULL or math.isnan(number) or (divides == 1 and number == 0.0):
@@ -71,7 +71,7 @@ def scaled(tables: Ints, divides: int, count: int, number: float) -> int:
     return -whole if result < 0 else whole
 
 
-@kernel(borrows=True)
+@kernel
 def summed(tables: Ints, low: float, high: float) -> int:
     """Return the sum whose halves were added up; null if there was nothing to add."""
     if math.isnan(low):
@@ -88,7 +88,7 @@ def summed(tables: Ints, low: float, high: float) -> int:
     return _beyond(tables) if total == _NULL else total
 
 
-@kernel(borrows=True)
+@kernel
 def with_sign(tables: Ints, code: int) -> int:
     """Return the code of an integer without a sign (`operands`) as the integer."""
     if code == _NULL:
@@ -98,7 +98,7 @@ def with_sign(tables: Ints, code: int) -> int:
     return (code - 1) ^ _NULL
 
 
-@kernel(borrows=True)
+@kernel
 def _beyond(tables: Ints) -> int:
     """Mark that a number was beyond 64 bits; return null."""
     tables[OVERFLOWED] = 1

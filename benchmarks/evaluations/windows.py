@@ -52,7 +52,7 @@ def columns_of(keys: Keys) -> Ints:
     return np.asarray(keys).view(np.int64).reshape(len(keys), -1)
 
 
-@kernel(borrows=True)
+@kernel
 def events_of_key(tables: Ints, integers: Ints, keys: Ints, events: Ints, progress: Ints) -> int:
     """Return how many relevant events the key has; gather them where that was not done yet.
 
@@ -75,7 +75,7 @@ def events_of_key(tables: Ints, integers: Ints, keys: Ints, events: Ints, progre
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def leave_key(progress: Ints) -> None:
     """Go on to the next key."""
     progress[SEGMENT] += 1
@@ -84,7 +84,7 @@ def leave_key(progress: Ints) -> None:
     progress[EVENTS] = -1
 
 
-@kernel(borrows=True)
+@kernel
 def next_window(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
@@ -112,7 +112,7 @@ def next_window(
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def next_from_event(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
@@ -150,7 +150,7 @@ def next_from_event(
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def next_slide(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:

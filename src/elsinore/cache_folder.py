@@ -1,7 +1,7 @@
-"""The cache folder of compiled kernels and the grammar's tables, and its permissions.
+"""The cache folder of the grammar's tables, and its permissions.
 
-What is kept is code, and loading it is running it. So the folder is made for its user
-alone; one that others can write to, or that belongs to somebody else, is not used. One of the
+Whoever can write the tables decides how queries are read. The folder is therefore created for its
+user alone; one that others can write to, or that belongs to somebody else, is not used. One of the
 machine's administrator (root) that others cannot write to is read: images are made so.
 """
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from elsinore.errors import StateError
-from elsinore.kernels.saved import pack, seal, table_from_bytes, table_to_bytes, unpack
 from elsinore.language import parse_workload
 from elsinore.operators import OperatorOptions, fitted, kind_for, plan, registered
 from elsinore.plan import Unit
+from elsinore.saved_states import pack, seal, table_from_bytes, table_to_bytes, unpack
 from oracles.matches import Happening
 from support.forged import allocating_little, check_forgeries
 from support.matches import ATTRIBUTES, batch_of

@@ -28,7 +28,6 @@ from hypothesis import strategies as st
 import elsinore.quantitative as qre
 from elsinore.errors import StateError
 from elsinore.expressions.columns import evaluate
-from elsinore.kernels.saved import seal
 from elsinore.operators import OperatorOptions, kind_for
 from elsinore.plan import Unit
 from elsinore.quantitative import encoding
@@ -40,6 +39,7 @@ from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.stream import SAVED_BY
 from elsinore.quantitative.versions import Bag, Counts
 from elsinore.runtime.classify import classify, type_numbers
+from elsinore.saved_states import seal
 from quantitative.test_kind import MODULE, unit_and_batch
 from support.forged import allocating_little, check_forgeries
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-
-from elsinore.kernels.decorator import is_kernel
-from elsinore.kernels.source import global_names
+from numba.core.dispatcher import Dispatcher
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +28,7 @@ def _as_python(value: Any, copies: dict[int, FunctionType]) -> Any:
 
     A copy is entered before the names it reads are looked up: kernels may call themselves.
     """
-    if not is_kernel(value):
+    if not isinstance(value, Dispatcher):
         return value
     if id(value) not in copies:
         source: FunctionType = value.py_func
@@ -42,11 +40,17 @@ def _as_python(value: Any, copies: dict[int, FunctionType]) -> Any:
         copy.__kwdefaults__ = source.__kwdefaults__
         copy.__module__, copy.__doc__ = source.__module__, source.__doc__
         copies[id(value)] = copy
-        for name in global_names(source.__code__) & source.__globals__.keys():
+        for name in _global_names(source.__code__) & source.__globals__.keys():
             names[name] = _as_python(source.__globals__[name], copies)
         for cell, around in zip(cells, source.__closure__ or (), strict=True):
             cell.cell_contents = _as_python(around.cell_contents, copies)
     return copies[id(value)]
+
+
+def _global_names(code: CodeType) -> set[str]:
+    """Return the global names (and attributes) that code reads, with the code inside it."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*(_global_names(constant) for constant in inner))
 
 
 def in_python(kernel: Callable[P, R]) -> Callable[P, R]:

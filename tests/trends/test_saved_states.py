@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from elsinore.kernels.saved import unpack
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import TrendUnit
+from elsinore.saved_states import unpack
 from elsinore.trends.kind import operator_class
 from elsinore.trends.statistics import SAVED_BY
 from support.units import unit_inputs

@@ -21,7 +21,6 @@ from elsinore.connectors.contract import Limit, Offset, Sink, StreamSource
 from elsinore.connectors.places import Place
 from elsinore.connectors.rejects import no_rejects, rejects_of
 from elsinore.connectors.targets import early_name
-from elsinore.kernels.saved import reading_state
 from elsinore.local.live import Live, resume, start
 from elsinore.operators import BurstCounts, OperatorStatistics
 from elsinore.runtime.live import (
@@ -33,6 +32,7 @@ from elsinore.runtime.live import (
     bursts_since,
 )
 from elsinore.runtime.live.state import pack_state, unpack_state
+from elsinore.saved_states import reading_state
 
 OWNER = "a stream in this process"
 ENGINE = "local"

@@ -10,13 +10,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_numpy
-from elsinore.kernels.saved import (
-    reading_state,
-    seal,
-    table_from_bytes,
-    table_to_bytes,
-    unseal,
-)
 from elsinore.matches.arrays import EVER, NEVER, NO_WINDOW, Bools, Ints
 from elsinore.matches.columns import EventColumns
 from elsinore.matches.engine.codes import TIME
@@ -39,6 +32,13 @@ from elsinore.matches.template import (
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from elsinore.plan.modes import HIGH
+from elsinore.saved_states import (
+    reading_state,
+    seal,
+    table_from_bytes,
+    table_to_bytes,
+    unseal,
+)
 
 SAVED_BY = "matches 4"  # the number is that of the layout of operators' states
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -20,13 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from elsinore.kernels import COMPILE_VARIABLE
-from elsinore.kernels.decorator import is_off
 from elsinore.matches.aggregates import FORMULAS, UserAggregate
 from elsinore.matches.arrays import Doubles
 from elsinore.matches.operands import Layout
 from elsinore.operators.conditions.orders import Order
 
+COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": users' aggregates run in Python, for debugging
 STEPPED, HAS_FAILED, ASK_PYTHON = range(3)
 FOREIGN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # the type of such a function
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # in the compiler's messages if colorama is installed
@@ -68,7 +68,7 @@ class Stepper:
             self.why_not = "it takes text"
         elif aggregate.name in FORMULAS:
             pass  # the engine has compiled code for it
-        elif is_off():
+        elif os.environ.get(COMPILE_VARIABLE) == "0":
             self.why_not = f"{COMPILE_VARIABLE} is 0"
         else:
             self._compiled, self.why_not = _compiled(aggregate, arguments)

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import no_table, to_arrow, to_scalar
 from elsinore.errors import StateError, UnsupportedError, raise_errors
-from elsinore.kernels.saved import seal, table_from_bytes, table_to_bytes, unseal
 from elsinore.model import pattern as pt
 from elsinore.model.query import Query
 from elsinore.operators.kind import Kind, ResultForm
@@ -20,6 +19,7 @@ from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Carried, PlanOptions, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.unit import fingerprint
+from elsinore.saved_states import seal, table_from_bytes, table_to_bytes, unseal
 
 GROUP = pa.field("group", pa.int32())
 

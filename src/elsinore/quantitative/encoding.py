@@ -16,7 +16,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from elsinore.kernels.saved import reading_state
 from elsinore.quantitative.encoded_values import (
     KEYS,
     TYPES,
@@ -26,6 +25,7 @@ from elsinore.quantitative.encoded_values import (
 )
 from elsinore.quantitative.machine.control import KeyedProgram
 from elsinore.quantitative.machine.steps import Keys
+from elsinore.saved_states import reading_state
 
 MOST_NESTED = 500
 MOST_HASHED = 1 << 20

@@ -10,7 +10,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
-from elsinore.kernels.saved import reading_state, seal, unseal
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
@@ -20,6 +19,7 @@ from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Keyed, Runnable
 from elsinore.quantitative.values import as_array
+from elsinore.saved_states import reading_state, seal, unseal
 
 SAVED_BY = "quantitative operator 5"  # the number is that of the layout of its states
 ITEM = "item "  # what a column of an attribute is called, before its name

@@ -12,7 +12,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError, StateError, did_you_mean
-from elsinore.kernels.saved import reading_state, seal, unseal
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.encoded_values import UnsupportedValueError
 from elsinore.quantitative.encoding import Reader, decode, encode, varint
@@ -26,6 +25,7 @@ from elsinore.quantitative.machine.memory import Memory
 from elsinore.quantitative.machine.steps import NOTHING, Keys, Moment
 from elsinore.quantitative.nodes import described, shortly
 from elsinore.quantitative.regex import name_of
+from elsinore.saved_states import reading_state, seal, unseal
 
 SAVED_BY = "quantitative stream 5"  # the number is that of the layout of its states
 SHOWN = 200  # characters of an item in a message

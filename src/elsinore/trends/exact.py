@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.expressions.plain import compared_values, exact_values
-from elsinore.kernels.saved import pack, reading_state, table_from_bytes, table_to_bytes, unpack
 from elsinore.model.window import Window
 from elsinore.numeric.exact import encode, extended
 from elsinore.operators.slots import KeySlots, slots_of, with_slots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.plan.stored import stored_template
 from elsinore.plan.template import Template
+from elsinore.saved_states import pack, reading_state, table_from_bytes, table_to_bytes, unpack
 from elsinore.trends.exact_sums import EventValues, ExactSums, Sums
 from elsinore.trends.partials import from_means, merge, totals_fields
 from elsinore.trends.runs import Automaton, WindowRuns

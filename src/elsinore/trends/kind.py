@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.errors import StateError
-from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.pattern import is_single
 from elsinore.model.query import Query
@@ -44,6 +43,7 @@ from elsinore.plan.explain import (
     unit_lines,
 )
 from elsinore.plan.panes import can_combine
+from elsinore.saved_states import pack, reading_state, unpack
 from elsinore.trends.engine.operator import EngineOperator
 from elsinore.trends.engine.program import engine_unit
 from elsinore.trends.exact import ExactOperator

@@ -20,7 +20,7 @@ import pyarrow as pa
 from elsinore.connectors.durable import sync_folder
 from elsinore.connectors.folder.listing import FolderFile, Ready
 from elsinore.errors import OutputError, StateError
-from elsinore.kernels.saved import schema_from_bytes
+from elsinore.saved_states import schema_from_bytes
 
 try:
     import fcntl

@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.errors import StateError
-from elsinore.kernels.saved import reading_state, schema_from_bytes
 from elsinore.local.live.generation import Generation
 from elsinore.local.live.live import Live
 from elsinore.local.live.state import OWNER, part_of
@@ -33,6 +32,7 @@ from elsinore.runtime.live import (
     ticks_of,
 )
 from elsinore.runtime.live.state import unpack_state
+from elsinore.saved_states import reading_state, schema_from_bytes
 
 LOG = logging.getLogger("elsinore.live")
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.errors import StateError
-from elsinore.kernels.saved import pack, reading_state, table_from_bytes, table_to_bytes, unpack
 from elsinore.operators.kind import Kind
 from elsinore.operators.open_end import WindowEnds
 from elsinore.operators.operator import Operator, OperatorOptions
@@ -20,6 +19,7 @@ from elsinore.operators.positions.calendar import CalendarDays
 from elsinore.operators.positions.counting import Counters
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Unit
+from elsinore.saved_states import pack, reading_state, table_from_bytes, table_to_bytes, unpack
 
 SAVED_BY = "positions 1"
 

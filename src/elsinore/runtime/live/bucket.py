@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import whole
 from elsinore.errors import StateError
-from elsinore.kernels.saved import reading_state, table_from_bytes, table_to_bytes
 from elsinore.operators import Operator, OperatorStatistics, kind_for
 from elsinore.plan import Unit
 from elsinore.runtime.columnar.blobs import unpacked_events
@@ -37,6 +36,7 @@ from elsinore.runtime.live.setup import PassSetup, column_meanings
 from elsinore.runtime.live.state import pack_state, unpack_state
 from elsinore.runtime.live.ties import Ties
 from elsinore.runtime.travelling import operator_batch
+from elsinore.saved_states import reading_state, table_from_bytes, table_to_bytes
 
 OWNER = "a bucket of a live stream"
 FEW_KEYS = 1 << 10  # up to so many keys, unused codes are not searched for

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.errors import ElsinoreError, StateError
-from elsinore.kernels.saved import reading_state
 from elsinore.language import parse_workload, render
 from elsinore.model import PythonQuery, Query
 from elsinore.operators import kind_for
@@ -22,6 +21,7 @@ from elsinore.runtime.live.changes import Span
 from elsinore.runtime.live.options import LiveOptions
 from elsinore.runtime.live.planner import Planner
 from elsinore.runtime.live.setup import LiveSetup
+from elsinore.saved_states import reading_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The saved form of a live state: facts and named parts, compressed and sealed.
 
-Content of the sealed bytes (`elsinore.kernels.saved`; integers are little-endian):
+Content of the sealed bytes (`elsinore.saved_states`; integers are little-endian):
 
     length of the head u32 | head (JSON) | parts, compressed together by LZ4
 
@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from elsinore.kernels.saved import compress, decompress, reading_state, seal, unseal
+from elsinore.saved_states import compress, decompress, reading_state, seal, unseal
 
 VERSION = 1  # of the facts and parts; states of other versions are not read
 _LENGTH = struct.Struct("<I")

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.errors import StateError
-from elsinore.kernels.saved import reading_state, schema_from_bytes
 from elsinore.runtime.live import (
     Change,
     LiveOptions,
@@ -26,6 +25,7 @@ from elsinore.runtime.live import (
     handed_over,
     planned_again,
 )
+from elsinore.saved_states import reading_state, schema_from_bytes
 
 OWNER = "the checkpoint of a stream"
 ENGINE = "spark"

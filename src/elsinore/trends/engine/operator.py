@@ -9,12 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import SmallBatches, no_rows, numbers_of, to_arrow
-from elsinore.kernels.saved import pack, reading_state, schema_from_bytes, unpack
 from elsinore.numeric.arrays import normal
 from elsinore.numeric.sorting import rows_by_code
 from elsinore.operators.open_end import WindowEnds
 from elsinore.operators.slots import KeySlots, slots_of
 from elsinore.plan import Sharing, TrendUnit
+from elsinore.saved_states import pack, reading_state, schema_from_bytes, unpack
 from elsinore.trends.engine.conditions import ConditionColumns
 from elsinore.trends.engine.constants import ALWAYS, DYNAMIC, FOREVER, NO_SHARING, UNKNOWN
 from elsinore.trends.engine.process import close, free_slot, process
