@@ -1,6 +1,7 @@
 """Approximate folds stay within their bounds, in the space that they promise."""
 
 import math
+import pickle
 from collections import deque
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
+from elsinore.quantitative import cells
 from elsinore.quantitative.approximate import ExponentialHistogram
 
 SIZES = st.floats(1e-9, 1e9) | st.integers(1, 10**6) | st.just(0)
@@ -112,7 +114,87 @@ def test_counts_of_adversarial_streams_keep_the_bounds_of_error_and_space(
             window.append(mark)
             total += mark - (window.popleft() if len(window) > size else 0)
             assert abs(histogram.value(state) - total) <= eps * total, name
-            assert len(state[2]) <= buckets, name
+            assert len(state.to_tuple()[2]) <= buckets, name
+
+
+def pushed(window: ExponentialHistogram, state: Any, mark: int) -> Any:
+    """Return the tuple of a state after a mark, as the paper has it."""
+    number, total, buckets = state
+    number += 1
+    if buckets and buckets[-1][0] <= number - window.size:
+        total -= buckets[-1][1]
+        buckets = buckets[:-1]
+    if mark:
+        total, buckets, start, width = total + 1, ((number, 1), *buckets), 0, 1
+        while sum(each == width for _, each in buckets) > window.most(width):
+            stop = start + sum(each == width for _, each in buckets)
+            merged = (buckets[stop - 2][0], 2 * width)
+            buckets = (*buckets[: stop - 2], merged, *buckets[stop:])
+            start, width = stop - 2, 2 * width
+    return number, total, buckets
+
+
+@given(
+    st.integers(1, 300),
+    EPS,
+    st.lists(st.tuples(st.integers(0, 10), st.integers(0, 400), st.booleans()), max_size=12),
+)
+def test_each_state_of_a_histogram_is_a_value(
+    size: int, eps: float, runs: list[tuple[int, int, bool]]
+) -> None:
+    """Runs of events or others are pushed to any state that there was, also to older ones."""
+    window = ExponentialHistogram(size, eps)
+    states: list[tuple[Any, Any]] = [(window.empty, (0, 0, ()))]
+    for place, count, mark in runs:
+        state, expected = states[min(place, len(states) - 1)]
+        for number in range(count):
+            state = window.push(state, mark)
+            expected = pushed(window, expected, mark)
+            if number in {count // 2, count - 1}:
+                states.append((state, expected))
+    for state, expected in states:
+        _, total, buckets = expected
+        assert window.value(state) == total - (buckets[-1][1] // 2 if buckets else 0)
+        assert state.to_tuple() == expected
+        assert window.empty.restored(expected).to_tuple() == expected
+        again = pickle.loads(pickle.dumps(state))
+        assert window.push(again, 1).to_tuple() == pushed(window, expected, 1)
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        (2, 3, ((2, 1), (1, 1))),  # another total
+        (3, 2, ((3, 2),) * 2),  # one place twice
+        (3, 3, ((3, 2), (2, 1))),  # a wider bucket is newer
+        (3, 3, ((3, 3),)),  # no power of two
+        (9, 1, ((4, 1),)),  # an event that has left the window
+        (1, 1, ((2, 1),)),  # one that has not come
+        (1, 2**70, ((1, 2**70),)),
+        (2**70, 0, ()),
+    ],
+)
+def test_no_state_of_the_window_is_refused(saved: Any) -> None:
+    with pytest.raises(ValueError, match="the buckets"):
+        ExponentialHistogram(5, 0.1).empty.restored(saved)
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers(-(10**400), 10**400)
+    | st.booleans()
+    | st.fractions(),
+    EPS,
+)
+def test_cells_are_those_of_pythons_operations(value: Any, eps: float) -> None:
+    base = math.log1p(eps)
+    try:
+        expected = cells._any_cell(value, base, eps)
+    except OverflowError:  # of the next power
+        with pytest.raises(OverflowError):
+            cells.cell_of(value, base, eps)
+    else:
+        assert cells.cell_of(value, base, eps) == expected
 
 
 @pytest.mark.parametrize("eps", [0.5, 0.05, 0.01])

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
-from elsinore.quantitative.folds import Counting, Fold, is_comparable
+from elsinore.quantitative.buckets import Histogram
+from elsinore.quantitative.cells import cell_of, power
+from elsinore.quantitative.folds import Counting, Fold
 from elsinore.quantitative.versions import Counts
-from elsinore.quantitative.windows import State, check_size
-
-Bucket = tuple[int, int]  # the place of its last event, and how many events it holds
+from elsinore.quantitative.windows import check_size
 
 
 def approx_quantile(fraction: float, eps: float) -> Fold:
@@ -40,10 +40,10 @@ def approx_quantile(fraction: float, eps: float) -> Fold:
 
     def value_of(cell: tuple[int, int]) -> float:
         sign, place = cell
-        return sign * _power(place if sign > 0 else -place, eps) if sign else 0.0
+        return sign * power(place if sign > 0 else -place, eps) if sign else 0.0
 
     name = f"approx_quantile({fraction}, {eps})"
-    step = Counting("approx_quantile", lambda value: _cell(value, base, eps))
+    step = Counting("approx_quantile", lambda value: cell_of(value, base, eps))
     return Fold(name=name, init=Counts(), step=step, finish=CellAt(fraction, value_of))
 
 
@@ -92,8 +92,9 @@ class ExponentialHistogram:
     Buckets hold 1, 2, 4, ... events; where there are more than `most` of a size, the two oldest of
     it become one of the next. Only the oldest bucket may lie across the window's edge, and half of
     it counts: with C events in it the number is off by C / 2 at most, and there are at least
-    1 / eps + (C - 2) / (2 eps) events in the newer buckets. A state is a tuple: values so far,
-    events in all buckets, and the buckets from the newest on; there are O(log(size) / eps) of them.
+    1 / eps + (C - 2) / (2 eps) events in the newer buckets. What is saved of a state is a tuple:
+    values so far, events in all buckets, and the buckets from the newest on, each as the place of
+    its last event and how many events it holds; there are O(log(size) / eps) of them.
     """
 
     size: int
@@ -118,47 +119,19 @@ class ExponentialHistogram:
         return Fold(name="approx_count", init=0, step=lambda number, mark: number + mark)
 
     @property
-    def empty(self) -> State:
+    def empty(self) -> Histogram:
         """The state of a window that nothing was pushed to."""
-        return (0, 0, ())
+        return Histogram(self.size, self.most(1), self.most(2))
 
     @property
-    def push(self) -> Callable[[State, Any], State]:
+    def push(self) -> Callable[[Histogram, Any], Histogram]:
         """A function of a state and a mark, 1 for an event, that returns the state after it."""
-        return self._push
+        return Histogram.push
 
     @property
-    def value(self) -> Callable[[State], Any]:
+    def value(self) -> Callable[[Histogram], Any]:
         """A function of a state that returns the number of events."""
-        return self._value
-
-    def _push(self, state: State, mark: int) -> State:
-        number, total, buckets = state
-        number += 1
-        if buckets and buckets[-1][0] <= number - self.size:
-            total -= buckets[-1][1]
-            buckets = buckets[:-1]
-        if mark:
-            total += 1
-            buckets = self._merged(((number, 1), *buckets))
-        return number, total, buckets
-
-    def _merged(self, buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
-        start, width = 0, 1
-        while True:
-            stop = start
-            while stop < len(buckets) and buckets[stop][1] == width:
-                stop += 1
-            if stop - start <= self.most(width):
-                return buckets
-            newer = buckets[stop - 2]  # the two oldest of the size become one, as new as the newer
-            buckets = (*buckets[: stop - 2], (newer[0], 2 * width), *buckets[stop:])
-            start, width = stop - 2, 2 * width
-
-    @staticmethod
-    def _value(state: State) -> int:
-        _, total, buckets = state
-        return total - buckets[-1][1] // 2 if buckets else 0
+        return Histogram.value
 
     def __str__(self) -> str:
         return f"{self.size}, approx_count({self.eps})"
@@ -167,27 +140,3 @@ class ExponentialHistogram:
 def _check_eps(eps: float) -> None:
     if not 0 < eps < 1:
         raise QuerySemanticError(f"eps lies between 0 and 1, not at {eps}.")
-
-
-def _power(place: int, eps: float) -> float:
-    return math.exp(place * math.log1p(eps))
-
-
-def _cell(value: float, base: float, eps: float) -> tuple[int, int]:
-    """Return the sign and the place of the greatest power of 1 + eps that is at most the size.
-
-    Of negative values the least power that is at least the size, negated, so that cells are in the
-    order of the values.
-    """
-    is_comparable(value)
-    if value == 0:
-        return 0, 0
-    size = abs(value)
-    place = math.floor(math.log(size) / base)
-    while _power(place, eps) > size:  # the logarithm was rounded
-        place -= 1
-    while _power(place + 1, eps) <= size:
-        place += 1
-    if value > 0:
-        return 1, place
-    return -1, -(place if _power(place, eps) == size else place + 1)

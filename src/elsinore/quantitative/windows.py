@@ -40,15 +40,15 @@ class Summary(WindowState, Protocol):
     """A window that is kept as a summary of its values; a state of it is never changed."""
 
     @property
-    def empty(self) -> State:
+    def empty(self) -> Any:
         """The state of a window that nothing was pushed to."""
 
     @property
-    def push(self) -> Callable[[State, Any], State]:
+    def push(self) -> Callable[[Any, Any], Any]:
         """A function of a state and a value that returns the state after the value."""
 
     @property
-    def value(self) -> Callable[[State], Any]:
+    def value(self) -> Callable[[Any], Any]:
         """A function of a state that returns the window's value."""
 
 

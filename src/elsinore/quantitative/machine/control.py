@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
+from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.functions import Key
 from elsinore.quantitative.machine.derive import Derivation, UndecidedTest, registers
 from elsinore.quantitative.machine.layout import Layout, Place
@@ -132,11 +133,16 @@ class Program:
         )
 
     def put(self, memory: Memory, code: int, stacks: Stacks) -> None:
-        """Set a state to threads that wait with some values."""
+        """Set a state to threads that wait with some saved values."""
         values: list[Any] = []
         waiting = tuple(
-            None if stack is None else tuple(_pattern(values, value) for value in stack)
-            for stack in stacks
+            None
+            if stack is None
+            else tuple(
+                _pattern(values, _restored(below, value))
+                for below, value in zip(place.below, stack, strict=True)
+            )
+            for place, stack in zip(self.layout.atoms, stacks, strict=True)
         )
         with self._lock:
             control = self._control(waiting, len(values))
@@ -320,7 +326,15 @@ def _value(pattern: Any, values: Sequence[Any]) -> Any:
 def _saved(place: Place, value: Any) -> Any:
     """Return what is saved of a value on a stack, which a place gave."""
     window = getattr(place.node, "window", None)
-    return compact(window, value) if isinstance(window, Sliding) else value
+    if isinstance(window, Sliding):
+        return compact(window, value)
+    return value.to_tuple() if isinstance(window, ExponentialHistogram) else value
+
+
+def _restored(place: Place, value: Any) -> Any:
+    """Return the value on a stack of what was saved of it. Raises ValueError for another one."""
+    window = getattr(place.node, "window", None)
+    return window.empty.restored(value) if isinstance(window, ExponentialHistogram) else value
 
 
 def _symbol(pattern: Any, symbols: Sequence[Any]) -> Any:
