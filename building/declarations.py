@@ -48,6 +48,9 @@ TYPES = {
 }
 
 
+INTEGERS = {"int", "long long", "Py_ssize_t", "bint"}
+
+
 class Module:
     """A module of the package: what it imports, and what of it C knows."""
 
@@ -307,7 +310,10 @@ def _function(function: ast.FunctionDef) -> str:
     arguments = ", ".join(f"{_c_type(a.annotation)} {a.arg}" for a in function.args.args)
     ends = {"cython.exceptval(check=False)": " noexcept", "cython.nogil": " nogil"}
     end = "".join(text for name, text in ends.items() if name in decorators)
-    return f"cdef {_c_type(function.returns)} {function.name}({arguments}){end}"
+    result = _c_type(function.returns)
+    if result in INTEGERS and "noexcept" not in end:
+        end = f" except? -1{end}"  # otherwise callers ask after each call whether it raised
+    return f"cdef {result} {function.name}({arguments}){end}"
 
 
 def _decorators(function: ast.FunctionDef) -> set[str]:

@@ -31,3 +31,18 @@ def table(kind: np.dtype[Any], rows: Any) -> Any:
 def empty(kind: np.dtype[Any], size: int) -> Any:
     """Return an array of `size` structs of zeros."""
     return np.zeros(size, dtype=kind).view(np.recarray)
+
+
+def longer(array: Any, begin: int, count: int, size: int) -> Any:
+    """Return an array of `size` structs that begins with `count` of another one from `begin` on.
+
+    They are copied as bytes: NumPy copies structs one by one. The rest is undefined.
+
+    >>> longer(table(struct(f8="x"), [(1.0,), (2.0,), (3.0,)]), 1, 2, 8).x[:2].tolist()
+    [2.0, 3.0]
+    """
+    width = array.itemsize
+    copy = np.empty(size, array.dtype)
+    part = array[begin : begin + count]
+    copy.view(np.uint8)[: count * width] = part.view(np.ndarray).view(np.uint8)
+    return copy.view(np.recarray)

@@ -79,7 +79,8 @@ def calls(query: Query) -> list[tuple[Any, list[Any]]]:
     found = []
     for control in program._controls.values():
         for transition in [t for e in control.transitions if e for t in transitions_of(e)]:
-            for place, (_, _, begin, count) in enumerate(np.asarray(transition.code)[:-1].tolist()):
+            for place, line in enumerate(np.asarray(transition.code)[:-1].tolist()):
+                _, _, begin, count, _ = line
                 first = transition.first_constant
                 slots = [transition.arguments[begin + n] - first for n in range(count)]
                 known = range(transition.constant_count)

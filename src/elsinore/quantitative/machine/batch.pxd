@@ -8,6 +8,7 @@ cdef class Values:
     cdef public Py_ssize_t width
     cdef public Value[::1] values
     cdef public object array
+    cdef public int[::1] tags
     cdef public list objects
     cdef public list earlier
 

@@ -16,7 +16,7 @@ from elsinore.quantitative.machine.memory import Memory
 from elsinore.quantitative.machine.steps import NOTHING, Moment, step
 from elsinore.quantitative.machine.transitions import Transition, built
 from elsinore.quantitative.values import as_array, struct_of
-from elsinore.structs import empty
+from elsinore.structs import empty, longer
 
 FEW = 64  # values that there is room for at first
 
@@ -24,13 +24,14 @@ FEW = 64  # values that there is room for at first
 class Values:
     """Values of a query, as tagged ones, each of `width` parts.
 
-    shape: the structure of the values (`steps.shape_of`), which `earlier` ones did not have: these
-    are Python's.
+    shape: the structure of the values (`transitions.shape_of`), which `earlier` ones did not have:
+    these are Python's. tags: by part, a bit for each tag that there is.
     """
 
     def __init__(self) -> None:
         self.count, self.shape, self.width = 0, None, 1
         self.array = self.values = empty(VALUE, FEW)
+        self.tags = np.zeros(1, np.int32)
         self.objects: list[Any] = []
         self.earlier: list[Any] = []
 
@@ -48,7 +49,9 @@ class Values:
         """Return the values as a column of Arrow. Raises InputError for values of several kinds."""
         if self.earlier or not self.count:
             return as_array(self.to_list())
-        return self._column(self.shape, iter(self._columns()))
+        return self._column(
+            self.shape, zip(self._columns(), np.asarray(self.tags).tolist(), strict=True)
+        )
 
     def _columns(self) -> list[Any]:
         """Return the parts of the values, each as an array."""
@@ -59,17 +62,13 @@ class Values:
         if isinstance(shape, tuple):
             kind, *parts = shape
             return struct_of(kind, [self._column(part, columns) for part in parts])
-        column = next(columns)
-        tags = column["tag"]
-        present = None
-        if (tags == NONE).any():
-            present = tags != NONE
-            tags = tags[present]
-        first = int(tags[0]) if len(tags) else NONE
-        if first in {NONE, OBJECT} or not (tags == first).all():
+        column, tags = next(columns)
+        kind = tags & ~(1 << NONE)
+        if kind not in {1 << BOOL, 1 << INT, 1 << DOUBLE}:
             return as_array(_boxed_column(column, self.objects))
-        values = column["number"] if first == DOUBLE else column["whole"]
-        if first == BOOL:
+        present = column["tag"] != NONE if tags != kind else None
+        values = column["number"] if kind == 1 << DOUBLE else column["whole"]
+        if kind == 1 << BOOL:
             values = values != 0
         return to_arrow(np.ascontiguousarray(values), mask=None if present is None else ~present)
 
@@ -110,13 +109,12 @@ def _append(values: Values, transition: Transition, frame: Frame) -> cython.int:
             values.earlier = values.to_list()
             values.count = 0
             values.width = transition.value_slots.shape[0] - 1
+            values.tags = np.zeros(values.width, np.int32)
         values.shape = transition.shape
     width: cython.Py_ssize_t = values.width
     begin: cython.Py_ssize_t = values.count * width
     if begin + width > values.values.shape[0]:
-        array = np.empty(4 * (begin + width), VALUE)
-        array[:begin] = values.array[:begin]
-        values.array = values.values = array
+        values.array = values.values = longer(values.array, 0, begin, 4 * (begin + width))
     part: cython.Py_ssize_t
     slot: cython.Py_ssize_t
     tag: cython.int
@@ -124,6 +122,7 @@ def _append(values: Values, transition: Transition, frame: Frame) -> cython.int:
         slot = transition.value_slots[part]
         tag = frame.values[slot].tag
         values.values[begin + part].tag = tag
+        values.tags[part] |= 1 << tag
         if tag == DOUBLE:
             values.values[begin + part].number = frame.values[slot].number
         elif tag == OBJECT:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import cython
-import numpy as np
 
 from elsinore.quantitative.machine.instructions import (
     BOOL,
@@ -16,7 +15,7 @@ from elsinore.quantitative.machine.instructions import (
     OBJECT,
     VALUE,
 )
-from elsinore.structs import empty
+from elsinore.structs import empty, longer
 
 FEW = 32  # slots of a frame, and values of a buffer, at first
 
@@ -152,9 +151,7 @@ def append(buffer: Buffer, frame: Frame, slot: cython.Py_ssize_t) -> cython.int:
     """Append the value in a slot."""
     count: cython.Py_ssize_t = buffer.count
     if count == buffer.values.shape[0]:
-        array = np.zeros(2 * count, VALUE)
-        array[:count] = buffer.array
-        buffer.array, buffer.values = array, array.view(np.recarray)
+        buffer.array = buffer.values = longer(buffer.array, 0, count, 2 * count)
     tag: cython.int = frame.values[slot].tag
     buffer.values[count].tag = tag
     if tag == DOUBLE:
@@ -185,10 +182,8 @@ def grown(
     count: cython.Py_ssize_t = beyond - first
     if beyond - buffer.offset != buffer.count or begin > count + 32 or not count:
         new = Buffer(first)
-        array = np.zeros(2 * count + 32, VALUE)
-        new.array, new.values = array, array.view(np.recarray)
         if count:
-            array[:count] = buffer.array[begin : begin + count]
+            new.array = new.values = longer(buffer.array, begin, count, 2 * count + FEW)
             if buffer.objects:
                 new.objects = buffer.objects[begin : begin + count]
         new.count = count

@@ -58,7 +58,9 @@ NONE, BOOL, INT, DOUBLE, OBJECT = range(5)  # tags
 ) = range(37)
 
 VALUE = struct(i8="whole", f8="number", i4="tag")
-INSTRUCTION = struct(i4="code target left right")
+# jump: a comparison that is not true jumps to the instruction before it, one that is true to that
+# before -jump, 0: it does not jump
+INSTRUCTION = struct(i4="code target left right jump")
 
 OPERATIONS: dict[int, Callable[..., Any]] = {
     NOT: operator.not_,

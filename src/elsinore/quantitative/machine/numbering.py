@@ -15,6 +15,7 @@ from elsinore.quantitative.machine.instructions import (
     NEW_KEYS,
     TUPLE,
 )
+from elsinore.quantitative.machine.jumps import Jumps
 from elsinore.quantitative.machine.memory import Control
 from elsinore.quantitative.machine.symbols import (
     ITEM,
@@ -26,7 +27,7 @@ from elsinore.quantitative.machine.symbols import (
     Register,
     Symbol,
 )
-from elsinore.quantitative.machine.transitions import Transition
+from elsinore.quantitative.machine.transitions import Numbered, Transition, shape_of
 
 
 class Numbering:
@@ -71,17 +72,23 @@ class Numbering:
                 free += 1
         labels = self._labels()
         arguments: list[int] = []
-        code = [self._numbered(line, labels, arguments) for line in lines]
+        code: list[Numbered] = [(*self._numbered(line, labels, arguments), 0) for line in lines]
+        registers = [self._slots[id(symbol)] for symbol in self.kept]
+        value_slots = None if value is None else self._slots_of(value)
+        functions, sources = [line.function for line in lines], [line.source for line in lines]
+        if labels:
+            read = {*registers, *shape_of(value_slots)[1]}
+            code, functions, sources = Jumps(code, arguments, functions, sources, read).result()
         return Transition(
             target,
             code,
             arguments,
-            [line.function for line in lines],
-            [line.source for line in lines],
+            functions,
+            sources,
             [constant.value for constant in self._constants],
             size,
-            [self._slots[id(symbol)] for symbol in self.kept],
-            None if value is None else self._slots_of(value),
+            registers,
+            value_slots,
             source=source,
         )
 

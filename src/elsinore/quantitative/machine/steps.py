@@ -336,6 +336,7 @@ def _read_attribute(
 
 
 @cython.cfunc
+@cython.inline
 def _truth(frame: Frame, slot: cython.Py_ssize_t) -> cython.int:
     """Return whether a value is true."""
     tag: cython.int = frame.values[slot].tag
@@ -377,6 +378,7 @@ def _run(
     end: cython.Py_ssize_t = transition.count
     truth: cython.int
     known: cython.int
+    jump: cython.int = 0
     while place < end:
         code: cython.int = transition.code[place].code
         target: cython.int = transition.code[place].target
@@ -387,6 +389,7 @@ def _run(
         if code <= GREATER:
             if not calculate(code, frame, target, left, right):
                 store(frame, target, OPERATIONS[code](boxed(frame, left), boxed(frame, right)))
+            jump = transition.code[frame.at].jump
         elif code <= ROOT:
             if not calculate_one(code, frame, target, left):
                 store(frame, target, OPERATIONS[code](boxed(frame, left)))
@@ -404,9 +407,11 @@ def _run(
         elif code == NOT:
             frame.values[target].whole = 0 if _truth(frame, left) else 1
             frame.values[target].tag = BOOL
+            jump = transition.code[frame.at].jump
         elif code == TRUTH:
             frame.values[target].whole = 1 if _truth(frame, left) else 0
             frame.values[target].tag = BOOL
+            jump = transition.code[frame.at].jump
         elif code == IS:
             truth = 0
             known = (right + 1) % 4 - 1
@@ -416,6 +421,7 @@ def _run(
                 truth = frame.values[left].whole == known
             frame.values[target].whole = truth if known == right else 1 - truth
             frame.values[target].tag = BOOL
+            jump = transition.code[frame.at].jump
         elif code == ATTRIBUTE:
             _read_attribute(moment, left, right, frame, target)
         elif code == COMPARABLE:
@@ -426,6 +432,13 @@ def _run(
                 transition.functions[frame.at](boxed(frame, left))
         else:
             _run_with_objects(transition, frame, moment, depth)
+        if jump:
+            if _truth(frame, target):
+                if jump < 0:
+                    place = -jump - 1
+            elif jump > 0:
+                place = jump - 1
+            jump = 0
     return 0
 
 

@@ -27,6 +27,8 @@ from elsinore.quantitative.machine.instructions import (
 from elsinore.quantitative.machine.memory import Control
 from elsinore.structs import table
 
+Numbered = tuple[int, int, int, int, int]  # an instruction
+
 
 class Transition:
     """What an item of a class does in a control state.
@@ -43,7 +45,7 @@ class Transition:
     def __init__(
         self,
         target: Control,
-        code: Sequence[tuple[int, int, int, int]],
+        code: Sequence[Numbered],
         arguments: Sequence[int],
         functions: list[Any],
         sources: list[Any],
@@ -57,7 +59,7 @@ class Transition:
         self.target, self.value = target, value
         self.functions, self.sources = functions, sources
         self.count = len(code)
-        self.code = table(INSTRUCTION, [*code, (0, 0, 0, 0)])
+        self.code = table(INSTRUCTION, [*code, (0, 0, 0, 0, 0)])
         self.arguments = np.array([*arguments, 0], np.int32)
         self.first_constant, self.constant_count = size + 1, len(constants)
         frame = Frame()
@@ -68,15 +70,15 @@ class Transition:
         self.constants, self.constant_objects = frame.values, frame.objects
         self.shape, slots = shape_of(value)
         self.value_slots = np.array([*slots, 0], np.int32)
-        read_slots = {slot for line in code for slot in _read_slots(line, arguments)}
+        read = {slot for line in code for slot in read_slots(line, arguments)}
         moves = [
             (slot, register)
             for register, slot in enumerate(registers)
             if slot != register or slot >= size
         ]
-        read_slots |= {slot for slot, _ in moves} | set(slots)
-        self.item = size if size in read_slots else -1
-        loads = sorted(slot for slot in read_slots if slot < size)
+        read |= {slot for slot, _ in moves} | set(slots)
+        self.item = size if size in read else -1
+        loads = sorted(slot for slot in read if slot < size)
         stays = target is source
         self.loads = np.array([*loads, 0], np.int32)
         self.load_count = len(loads)
@@ -90,11 +92,9 @@ class Transition:
         self.may_raise = bool(feeds) and feeds[0] < len(code) - 1
 
 
-def _read_slots(
-    line: tuple[int, int, int, int], arguments: Sequence[int]
-) -> tuple[int, ...] | Sequence[int]:
+def read_slots(line: Numbered, arguments: Sequence[int]) -> Sequence[int]:
     """Return the slots that an instruction reads."""
-    code, _, left, right = line
+    code, _, left, right, _ = line
     if code in {JUMP, NEW_KEYS, ATTRIBUTE}:
         return ()
     if code in {CALL, TUPLE, APPEND}:
