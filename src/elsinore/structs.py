@@ -6,9 +6,11 @@ Cython reads the same definitions: `building/declarations.py` makes `cdef struct
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def struct(**fields: str) -> np.dtype[Any]:
@@ -46,3 +48,18 @@ def longer(array: Any, begin: int, count: int, size: int) -> Any:
     part = array[begin : begin + count]
     copy.view(np.uint8)[: count * width] = part.view(np.ndarray).view(np.uint8)
     return copy.view(np.recarray)
+
+
+def as_bytes(array: Any) -> NDArray[np.uint8]:
+    """Return structs as bytes, one row for each along the first axis.
+
+    Equal structs have equal bytes: NumPy copies structs by their fields, so that what lies between
+    these is whatever the memory held before; here it is 0.
+
+    >>> as_bytes(table(struct(f8="x", i4="n"), [(1.0, 2)]))[0, 8:].tolist()
+    [2, 0, 0, 0, 0, 0, 0, 0]
+    """
+    copy = np.zeros(array.shape, array.dtype)
+    for name in array.dtype.names:
+        copy[name] = array[name]
+    return copy.view(np.uint8).reshape(len(array), math.prod(array.shape[1:]) * array.itemsize)

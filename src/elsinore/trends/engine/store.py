@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from elsinore.operators.conditions.code import Program as Code
 from elsinore.operators.conditions.tables import Columns, Conditions, Registers
-from elsinore.structs import empty, struct
+from elsinore.structs import as_bytes, empty, struct
 from elsinore.trends.engine.constants import (
     FOREVER,
     LEAF_ROWS,
@@ -324,7 +324,7 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
     arrays |= store.total_arrays() | {"counts": np.asarray(store.counts)}
     for name, array in arrays.items():
         if name not in skipped and array.size:
-            saved[name] = _as_bytes(array) if array.dtype.names else array
+            saved[name] = as_bytes(array) if array.dtype.names else array
     return saved
 
 
@@ -380,12 +380,6 @@ def _pieces(
         ).astype(np.int64),
         LEAF_ROWS << np.concatenate([leaves["level"], level]).astype(np.int64),
     )
-
-
-def _as_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return structs as bytes, one row for each along the first axis."""
-    plain = np.ascontiguousarray(array).view(np.ndarray)
-    return plain.view(np.uint8).reshape(len(array), -1)
 
 
 def _fill(arrays: dict[str, NDArray[Any]], saved: dict[str, NDArray[Any]], rows: Any) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.plan import TrendUnit
+from elsinore.structs import as_bytes
 from elsinore.trends.engine.constants import DYNAMIC, NO_MOMENT, NO_SHARING, Index
 from elsinore.trends.engine.sharing.columns import has_rows_apart, put_columns_in, split_rows
 from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
@@ -262,7 +263,7 @@ class SharingCounts:
     def saved(self, store: Store) -> NDArray[np.uint8]:
         """Return the records so far as bytes."""
         self._take_records(store)
-        return np.frombuffer(self._rows.tobytes(), np.uint8)
+        return as_bytes(self._rows).reshape(-1)
 
     def load(self, saved: NDArray[np.uint8]) -> None:
         """Restore what `saved` returned."""
