@@ -61,7 +61,10 @@ class Topics:
         return name
 
     def delete(self, name: str) -> None:
+        """Delete a topic; return once the broker does not list it any more."""
         self.admin.delete_topics([name])[name].result()
+        while name in self.admin.list_topics(timeout=30).topics:
+            time.sleep(PAUSE)
 
     def grow(self, name: str, partitions: int) -> None:
         """Add partitions to a topic, up to a number of them."""
