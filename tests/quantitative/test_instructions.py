@@ -381,7 +381,15 @@ MIXED: list[Any] = [*EDGES, *DOUBLES, True, False, None, "a", (1, 2), 2**70]
 def test_operations_of_all_kinds_of_numbers_are_those_of_python(operator: str) -> None:
     function = eval(f"lambda a, b: a {operator} b")
     for left in MIXED:
-        assert_is_python(function, [(left, right) for right in MIXED], operator)
+        pairs = [(left, right) for right in MIXED]
+        if operator == "*":
+            pairs = [(a, b) for a, b in pairs if not (repeats_often(a, b) or repeats_often(b, a))]
+        assert_is_python(function, pairs, operator)
+
+
+def repeats_often(sequence: Any, count: Any) -> bool:
+    """Return whether a text or a tuple would become gigabytes long."""
+    return isinstance(sequence, str | tuple) and isinstance(count, int) and count > 7
 
 
 def assert_is_python(function: Any, pairs: list[tuple[Any, Any]], operator: str) -> None:
