@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from benchmarks.evaluations import run_by
 
 import elsinore as el
 from oracles.matches import Happening
 from support.drawn import Drawn
 from support.matches import ATTRIBUTES, USERS, held, queries, streams
-from support.small_rooms import POSTPONED_KERNELS, interpret_evaluations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -178,27 +176,6 @@ def test_spark_gives_the_matches_of_drawn_queries(spark: SparkSession) -> None:
     there = workload.run(spark.createDataFrame(table))
     for name, found in here.tables.items():
         assert in_order(there[name].to_pylist()) == in_order(found.to_pylist()), name
-
-
-def test_both_drivers_run_an_evaluation_of_a_paper_and_count_the_same_work(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interpret_evaluations(monkeypatch, POSTPONED_KERNELS)  # in this process, not in workers
-    workload = el.Workload.parse("""
-        QUERY q RETURN k, b[].n AS b PATTERN SEQ(A a, B+ b, C c) WHERE [k] AND c.v <= MAX(b[].v);
-    """)
-    by_default = in_order(workload.run(events(), time="at")["q"].to_pylist())
-    here = run_by("on-the-fly", el.Workload.parse(str(workload)), events(), time="at")
-    frame = spark.createDataFrame(events())
-    there = run_by("on-the-fly", el.Workload.parse(str(workload)), frame, time="at")
-    assert by_default == in_order(here["q"].to_pylist())
-    assert by_default == in_order(there["q"].toArrow().to_pylist())
-    (mine,), (theirs,) = here.statistics[0].queries, there.statistics[0].queries
-    assert (mine.runs, mine.stored, mine.candidates) == (
-        theirs.runs,
-        theirs.stored,
-        theirs.candidates,
-    )
 
 
 UNCERTAIN = """

@@ -30,8 +30,7 @@ def interpret_evaluations(
 ) -> None:
     """Run the evaluations of papers as plain Python: Numba compiles each kernel for ten seconds.
 
-    Each kernel runs compiled in one test: `scan_runs` in `tests/benchmarks/test_sase_figures.py`,
-    `scan_main_runs` by Spark's workers in `tests/drivers/test_matches.py`.
+    Each kernel runs compiled in one test of `tests/benchmarks/test_sase_figures.py`.
     """
     for module, name in kernels:
         patch.setattr(module, name, _plain_python(module, name))
