@@ -17,25 +17,7 @@ import pyarrow as pa
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.folds import Adding, AtFraction, Counting, Fold, Merging, most_common
 from elsinore.quantitative.functions import Key, left, right, unit
-from elsinore.quantitative.machine.instructions import (
-    ATTRIBUTE,
-    CALL,
-    COMPARABLE,
-    DIVIDE,
-    FIELD,
-    FLOAT,
-    GREATER,
-    IS,
-    LESS,
-    MODULO,
-    MOVE,
-    NEGATIVE,
-    NOT,
-    ROOT,
-    TRUTH,
-    TUPLE,
-    WHOLE,
-)
+from elsinore.quantitative.machine import instructions as ins
 from elsinore.quantitative.machine.symbols import (
     ITEM,
     Constant,
@@ -278,30 +260,30 @@ class _Types:
     def of_line(self, line: Line, emitter: Emitter, known: dict[int, Any]) -> Any:
         """Return the type of what an instruction computes."""
         code = line.code
-        if code in {IS, NOT, TRUTH} or LESS <= code <= GREATER:
+        if code in {ins.IS, ins.NOT, ins.TRUTH} or ins.LESS <= code <= ins.GREATER:
             return BOOL
-        if code in {FLOAT, ROOT, DIVIDE}:
+        if code in {ins.FLOAT, ins.ROOT, ins.DIVIDE}:
             return DOUBLE
-        if code == WHOLE:
+        if code == ins.WHOLE:
             return INT
-        if code == ATTRIBUTE:
+        if code == ins.ATTRIBUTE:
             return self.attribute(self.attributes[line.numbers[0]])
-        if code == COMPARABLE:
+        if code == ins.COMPARABLE:
             return NULL
-        if code == CALL and line.function in OF_CALLS:
+        if code == ins.CALL and line.function in OF_CALLS:
             return OF_CALLS[line.function]
         kinds = [self.of_symbol(symbol, emitter, known) for symbol in line.given]
-        if code == MOVE:
+        if code == ins.MOVE:
             return kinds[0]
-        if code == FIELD and isinstance(kinds[0], pa.StructType):
+        if code == ins.FIELD and isinstance(kinds[0], pa.StructType):
             place = kinds[0].get_field_index(line.function)
             if place >= 0:
                 return kinds[0].field(place).type
-        if code == TUPLE:
+        if code == ins.TUPLE:
             return Record(tuple, tuple(kinds))
-        if code <= MODULO or code <= NEGATIVE:
+        if code <= ins.MODULO or code <= ins.NEGATIVE:
             return _of_numbers(kinds)
-        kind = self.declared(line.function) if code == CALL else None
+        kind = self.declared(line.function) if code == ins.CALL else None
         if kind is None:
             raise UnknownTypeError
         return kind

@@ -6,14 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from elsinore.quantitative.machine.instructions import (
-    CALL,
-    COLLECT,
-    FEED,
-    FEED_ALL,
-    FEED_OWN,
-    NEW_KEYS,
-)
+from elsinore.quantitative.machine import instructions as ins
 from elsinore.quantitative.machine.layout import Layout, Place
 from elsinore.quantitative.machine.predicates import ALL
 from elsinore.quantitative.machine.sliding import SlidingCode
@@ -188,7 +181,7 @@ class Derivation(Walk):
         try:
             return translated(emitter, self._attributes, function, arguments)
         except CannotTranslate:
-            return emitter.emit(CALL, *map(emitter.whole, arguments), function=function)
+            return emitter.emit(ins.CALL, *map(emitter.whole, arguments), function=function)
 
     def push(self, place: Place, state: Any, value: Any) -> tuple[Symbol, Symbol]:
         """Note that a window gets a value, and that its value is read."""
@@ -209,15 +202,17 @@ class Derivation(Walk):
 
     def keys(self, place: Place) -> Symbol:
         """Note that the threads of keys start."""
-        return self.emitter.emit(NEW_KEYS, function=self._keyed[place.number], again=True)
+        return self.emitter.emit(ins.NEW_KEYS, function=self._keyed[place.number], again=True)
 
     def _feed(self, place: Place, threads: Symbol) -> None:
         """Note that the threads of keys get the item, once."""
         mask = self._keyed[place.number].mask
-        role = FEED_ALL if mask == ALL or self._bits & mask else FEED_OWN if mask else FEED
+        role = (
+            ins.FEED_ALL if mask == ALL or self._bits & mask else ins.FEED_OWN if mask else ins.FEED
+        )
         self.emitter.source = place, place.node.key, None  # type: ignore[attr-defined]
         self.emitter.emit(role, threads)
 
     def collect(self, threads: Symbol) -> Symbol:
         """Note that the values of keys are collected."""
-        return self.emitter.emit(COLLECT, threads)
+        return self.emitter.emit(ins.COLLECT, threads)

@@ -37,8 +37,6 @@ NONE, BOOL, INT, DOUBLE, OBJECT = range(5)  # tags
     ROOT,
     MOVE,
     JUMP,  # [to the instruction `left`]
-    JUMP_IF,  # [to the instruction `right` if `left` is true]
-    JUMP_UNLESS,
     NOT,
     TRUTH,
     IS,  # the same as a constant: [`right`: -1 None, 0 False, 1 True; 4 more: another one]
@@ -55,11 +53,11 @@ NONE, BOOL, INT, DOUBLE, OBJECT = range(5)  # tags
     FEED,
     FEED_OWN,
     FEED_ALL,
-) = range(37)
+) = range(35)
 
 VALUE = struct(i8="whole", f8="number", i4="tag")
-# jump: a comparison that is not true jumps to the instruction before it, one that is true to that
-# before -jump, 0: it does not jump
+# jump: of a comparison, `NOT`, `TRUTH` or `IS`: n if it jumps to the instruction n - 1 where it is
+# false, -n if it does where it is true, 0 if it does not jump
 INSTRUCTION = struct(i4="code target left right jump")
 
 OPERATIONS: dict[int, Callable[..., Any]] = {

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from elsinore.quantitative.machine.instructions import (
-    APPEND,
-    ATTRIBUTE,
-    CALL,
-    IS,
-    JUMP,
-    JUMP_IF,
-    JUMP_UNLESS,
-    NEW_KEYS,
-    TUPLE,
-)
-from elsinore.quantitative.machine.jumps import Jumps
+from elsinore.quantitative.machine import instructions as ins
 from elsinore.quantitative.machine.memory import Control
 from elsinore.quantitative.machine.symbols import (
     ITEM,
@@ -27,7 +16,7 @@ from elsinore.quantitative.machine.symbols import (
     Register,
     Symbol,
 )
-from elsinore.quantitative.machine.transitions import Numbered, Transition, shape_of
+from elsinore.quantitative.machine.transitions import Numbered, Transition
 
 
 class Numbering:
@@ -72,19 +61,15 @@ class Numbering:
                 free += 1
         labels = self._labels()
         arguments: list[int] = []
-        code: list[Numbered] = [(*self._numbered(line, labels, arguments), 0) for line in lines]
+        code = [self._numbered(line, labels, arguments) for line in lines]
         registers = [self._slots[id(symbol)] for symbol in self.kept]
         value_slots = None if value is None else self._slots_of(value)
-        functions, sources = [line.function for line in lines], [line.source for line in lines]
-        if labels:
-            read = {*registers, *shape_of(value_slots)[1]}
-            code, functions, sources = Jumps(code, arguments, functions, sources, read).result()
         return Transition(
             target,
             code,
             arguments,
-            functions,
-            sources,
+            [line.function for line in lines],
+            [line.source for line in lines],
             [constant.value for constant in self._constants],
             size,
             registers,
@@ -105,13 +90,15 @@ class Numbering:
                     self._constants.append(symbol)
 
     def _labels(self) -> dict[int, int]:
-        """Return the instruction at each label."""
-        labels, number = {}, 0
-        for line in self._lines:
+        """Return the instruction after each label, or the one to which that jumps in any case."""
+        labels: dict[int, int] = {}
+        number = after = sum(isinstance(line, Line) for line in self._lines)
+        for line in reversed(self._lines):
             if isinstance(line, Label):
-                labels[id(line)] = number
-            else:
-                number += 1
+                labels[id(line)] = after
+                continue
+            number -= 1
+            after = labels.get(id(line.label), number) if line.code == ins.JUMP else number
         return labels
 
     def _slots_of(self, symbol: Symbol) -> Any:
@@ -119,25 +106,20 @@ class Numbering:
             return (symbol.kind, *map(self._slots_of, symbol.parts))
         return self._slots[id(symbol)]
 
-    def _numbered(
-        self, line: Line, labels: dict[int, int], arguments: list[int]
-    ) -> tuple[int, int, int, int]:
+    def _numbered(self, line: Line, labels: dict[int, int], arguments: list[int]) -> Numbered:
         """Return an instruction with slots in place of symbols."""
         slots = [self._slots[id(symbol)] for symbol in line.given]
         target = 0 if line.target is None else self._slots[id(line.target)]
+        left, right, *_ = *slots, 0, 0
         match line.code:
-            case code if code == JUMP:
-                return code, 0, labels[id(line.function)], 0
-            case code if code in {JUMP_IF, JUMP_UNLESS}:
-                return code, 0, slots[0], labels[id(line.function)]
-            case code if code in {CALL, TUPLE, APPEND}:
+            case ins.JUMP:
+                left = labels[id(line.label)]
+            case ins.CALL | ins.TUPLE | ins.APPEND:
+                left, right = len(arguments), len(slots)
                 arguments += slots
-                return code, target, len(arguments) - len(slots), len(slots)
-            case code if code == ATTRIBUTE:
-                return code, target, *line.numbers  # type: ignore[return-value]
-            case code if code == IS:
-                return code, target, slots[0], line.numbers[0]
-            case code if code == NEW_KEYS:
-                return code, target, 0, 0
-            case code:
-                return code, target, slots[0], slots[1] if len(slots) > 1 else 0
+            case ins.ATTRIBUTE:
+                left, right = line.numbers
+            case ins.IS:
+                (right,) = line.numbers
+        jump = 0 if line.label is None else labels[id(line.label)] + 1
+        return line.code, target, left, right, -jump if line.when else jump

@@ -15,20 +15,8 @@ from contextlib import contextmanager
 from operator import getitem
 from typing import Any
 
+from elsinore.quantitative.machine import instructions as ins
 from elsinore.quantitative.machine.frames import Buffer
-from elsinore.quantitative.machine.instructions import (
-    ADD,
-    APPEND,
-    BINARY,
-    EQUAL,
-    FIELD,
-    GREATER,
-    JUMP,
-    JUMP_UNLESS,
-    LESS,
-    READ_BUFFER,
-    SUBTRACT,
-)
 from elsinore.quantitative.machine.symbols import Emitter, Label, Parts, Result, Symbol, fields_of
 from elsinore.quantitative.windows import Sliding
 
@@ -76,19 +64,19 @@ class SlidingCode:
     # --- instructions ---------------------------------------------------------------------------
 
     def _add(self, left: Symbol, right: Symbol) -> Symbol:
-        return self.emitter.emit(ADD, left, right)
+        return self.emitter.emit(ins.ADD, left, right)
 
     def _less(self, left: Symbol, right: Symbol) -> Symbol:
-        return self.emitter.emit(SUBTRACT, left, right)
+        return self.emitter.emit(ins.SUBTRACT, left, right)
 
     def _equal(self, left: Symbol, right: Symbol) -> Symbol:
-        return self.emitter.emit(EQUAL, left, right)
+        return self.emitter.emit(ins.EQUAL, left, right)
 
     def _read(self, buffer: Symbol, index: Symbol) -> Symbol:
-        return self.emitter.emit(READ_BUFFER, buffer, index)
+        return self.emitter.emit(ins.READ_BUFFER, buffer, index)
 
     def _append(self, buffer: Symbol, first: Symbol, beyond: Symbol, value: Symbol) -> Symbol:
-        return self.emitter.emit(APPEND, buffer, first, beyond, self.emitter.whole(value))
+        return self.emitter.emit(ins.APPEND, buffer, first, beyond, self.emitter.whole(value))
 
     # --- the three ways -------------------------------------------------------------------------
 
@@ -179,7 +167,7 @@ class SlidingCode:
         stacks = [self._append(empty, self.zero, self.zero, leaf) for leaf in leaves_of(total)]
         variables = self._variables(last, self.one, total, Parts(tuple, stacks))
         index, height, so_far, growing = variables
-        with self._repeated(GREATER, index, self.zero):
+        with self._repeated(ins.GREATER, index, self.zero):
             before = self._less(index, self.one)
             alone = self._formed(self.apply(step, [start, self._read(newer, before)]), form)
             longer = self._formed(self.apply(combine, [alone, so_far]), form)
@@ -209,7 +197,7 @@ class SlidingCode:
     ) -> Symbol | None:
         variables = self._variables(first, start)
         index, total = variables
-        with self._repeated(LESS, index, beyond):
+        with self._repeated(ins.LESS, index, beyond):
             after = next_of(index, total)
             if not isinstance(start, Parts):
                 after = self.emitter.whole(after)
@@ -232,9 +220,9 @@ class SlidingCode:
         else:  # what another process could translate when it saved the state
             whole, fields = emitter.whole(symbol), fields_of(form.kind)
             parts = [
-                emitter.emit(BINARY, whole, emitter.constant(n), function=getitem)
+                emitter.emit(ins.BINARY, whole, emitter.constant(n), function=getitem)
                 if fields is None
-                else emitter.emit(FIELD, whole, function=fields[n])
+                else emitter.emit(ins.FIELD, whole, function=fields[n])
                 for n in range(len(form.parts))
             ]
         pairs = zip(parts, form.parts, strict=True)
@@ -269,9 +257,9 @@ class SlidingCode:
         emitter, begin, end = self.emitter, Label(), Label()
         with emitter.apart() as lines:
             lines.append(begin)
-            emitter.jump(JUMP_UNLESS, end, emitter.emit(comparison, left, right))
+            emitter.jump_where(False, emitter.emit(comparison, left, right), end)
             yield
-            emitter.jump(JUMP, begin)
+            emitter.jump(begin)
             lines.append(end)
         emitter.lines += lines
 

@@ -39,8 +39,6 @@ from elsinore.quantitative.machine.instructions import (
     INT,
     IS,
     JUMP,
-    JUMP_IF,
-    JUMP_UNLESS,
     MOVE,
     NEW_KEYS,
     NONE,
@@ -398,12 +396,6 @@ def _run(
                 frame.objects[target] = frame.objects[left]
         elif code == JUMP:
             place = left
-        elif code == JUMP_IF:
-            if _truth(frame, left):
-                place = right
-        elif code == JUMP_UNLESS:
-            if not _truth(frame, left):
-                place = right
         elif code == NOT:
             frame.values[target].whole = 0 if _truth(frame, left) else 1
             frame.values[target].tag = BOOL

@@ -14,13 +14,7 @@ from functools import cache
 from types import MemberDescriptorType
 from typing import Any
 
-from elsinore.quantitative.machine.instructions import (
-    CALL,
-    JUMP,
-    JUMP_UNLESS,
-    MOVE,
-    TUPLE,
-)
+from elsinore.quantitative.machine import instructions as ins
 
 MOST_PARTS = 8  # of a tuple or a record that is kept in registers
 PLAIN = (int, float, str, bool, type(None))
@@ -80,7 +74,7 @@ class Line:
     """An instruction (`instructions`): what it computes, of which symbols.
 
     numbers: operands that are no symbols; source: the place of the query and the function that a
-    message names.
+    message names; label: where it jumps, if it is a condition where its truth is `when`.
     """
 
     code: int
@@ -89,6 +83,13 @@ class Line:
     numbers: tuple[int, ...]
     function: Any
     source: Any
+    label: Label | None = None
+    when: bool = False
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether the instruction can jump by its result."""
+        return ins.LESS <= self.code <= ins.GREATER or self.code in {ins.NOT, ins.TRUTH, ins.IS}
 
     def renamed(self, before: Symbol, after: Result) -> Line:
         """Return the instruction with another symbol for a result."""
@@ -141,8 +142,8 @@ class Emitter:
         if not isinstance(symbol, Parts):
             return symbol
         if symbol.kind is tuple:
-            return self.emit(TUPLE, *map(self.whole, symbol.parts))
-        return self.emit(CALL, *map(self.whole, symbol.parts), function=symbol.kind)
+            return self.emit(ins.TUPLE, *map(self.whole, symbol.parts))
+        return self.emit(ins.CALL, *map(self.whole, symbol.parts), function=symbol.kind)
 
     # --- instructions ---------------------------------------------------------------------------
 
@@ -163,48 +164,73 @@ class Emitter:
         self.lines.append(Line(code, result, given, numbers, function, self.source))
         return result
 
-    def jump(self, code: int, label: Label, *given: Symbol) -> None:
+    def jump(self, label: Label) -> None:
         """Note a jump."""
-        self.lines.append(Line(code, None, given, (), label, self.source))
+        self.lines.append(Line(ins.JUMP, None, (), (), None, self.source, label))
+
+    def jump_where(self, when: bool, condition: Symbol, label: Label) -> None:
+        """Note a jump where the truth of a condition is `when`.
+
+        The instruction that has just computed the condition jumps itself.
+        """
+        last = self.lines[-1] if self.lines else None
+        is_just_known = isinstance(last, Line) and last.target is condition and last.is_condition
+        if not is_just_known or last.label is not None:
+            self.emit(ins.TRUTH, condition, again=True)
+        line = self.lines[-1]
+        assert isinstance(line, Line)
+        self.lines[-1] = replace(line, label=label, when=when)
 
     def move(self, target: Result, symbol: Symbol) -> None:
         """Note that a result is the value of a symbol."""
-        self.lines.append(Line(MOVE, target, (symbol,), (), None, self.source))
+        self.lines.append(Line(ins.MOVE, target, (symbol,), (), None, self.source))
 
     @property
-    def mark(self) -> tuple[int, dict[Any, Result]]:
+    def mark(self) -> tuple[list[Line | Label], dict[Any, Result]]:
         """What `go_back` forgets later instructions by."""
-        return len(self.lines), dict(self._known[-1])
+        return list(self.lines), dict(self._known[-1])
 
-    def go_back(self, mark: tuple[int, dict[Any, Result]]) -> None:
+    def go_back(self, mark: tuple[list[Line | Label], dict[Any, Result]]) -> None:
         """Forget the instructions since a mark."""
-        count, self._known[-1] = mark
-        del self.lines[count:]
+        self.lines[:], self._known[-1] = mark
+
+    @contextmanager
+    def not_always(self) -> Iterator[None]:
+        """Note instructions that may not be carried out: later ones do not use their results."""
+        self._known.append({})
+        try:
+            yield
+        finally:
+            self._known.pop()
 
     @contextmanager
     def apart(self) -> Iterator[list[Line | Label]]:
         """Note instructions that may not be carried out in a list of their own."""
         before, branch = self.lines, list[Line | Label]()
         self.lines = branch
-        self._known.append({})
         try:
-            yield branch
+            with self.not_always():
+                yield branch
         finally:
-            self._known.pop()
             self.lines = before
 
     def chosen(self, condition: Symbol, yes: Any, no: Any) -> Symbol:
         """Return the value of one of two functions without arguments, as the condition is true."""
+        otherwise = Label()
+        self.jump_where(False, condition, otherwise)
+        return self.one_of(yes, otherwise, no)
+
+    def one_of(self, yes: Any, otherwise: Label, no: Any) -> Symbol:
+        """Return the value of `yes()`, or of `no()` where the instructions before jump there."""
         with self.apart() as first:
             left = yes()
         with self.apart() as second:
             right = no()
-        otherwise, end = Label(), Label()
+        end = Label()
         value = self._merged(left, right, first, second)
-        self.jump(JUMP_UNLESS, otherwise, condition)
         self.lines += first
         if second:
-            self.jump(JUMP, end)
+            self.jump(end)
         self.lines.append(otherwise)
         self.lines += [*second, end]
         return value

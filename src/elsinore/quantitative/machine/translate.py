@@ -12,44 +12,20 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from elsinore.quantitative.folds import Adding, Counting, is_comparable
 from elsinore.quantitative.items import Record
-from elsinore.quantitative.machine.instructions import (
-    ABSOLUTE,
-    ADD,
-    ATTRIBUTE,
-    BINARY,
-    CALL,
-    COMPARABLE,
-    DIVIDE,
-    EQUAL,
-    FIELD,
-    FLOAT,
-    FLOOR_DIVIDE,
-    GREATER,
-    GREATER_EQUAL,
-    IS,
-    LESS,
-    LESS_EQUAL,
-    MODULO,
-    MULTIPLY,
-    NEGATIVE,
-    NOT,
-    NOT_EQUAL,
-    ROOT,
-    SUBTRACT,
-    TRUTH,
-    WHOLE,
-)
+from elsinore.quantitative.machine import instructions as ins
 from elsinore.quantitative.machine.source import Source, source_of
 from elsinore.quantitative.machine.symbols import (
     ITEM,
     Constant,
     Emitter,
+    Label,
     Parts,
     Symbol,
     fields_of,
@@ -60,12 +36,12 @@ DEEPEST = 4  # functions that call one another
 MOST_EXPRESSIONS = 2_000  # of a function: what follows an `if` is translated twice
 
 BINARIES: dict[type, Any] = {
-    ast.Add: ADD,
-    ast.Sub: SUBTRACT,
-    ast.Mult: MULTIPLY,
-    ast.Div: DIVIDE,
-    ast.FloorDiv: FLOOR_DIVIDE,
-    ast.Mod: MODULO,
+    ast.Add: ins.ADD,
+    ast.Sub: ins.SUBTRACT,
+    ast.Mult: ins.MULTIPLY,
+    ast.Div: ins.DIVIDE,
+    ast.FloorDiv: ins.FLOOR_DIVIDE,
+    ast.Mod: ins.MODULO,
     ast.Pow: operator.pow,
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
@@ -75,16 +51,23 @@ BINARIES: dict[type, Any] = {
     ast.MatMult: operator.matmul,
 }
 COMPARISONS: dict[type, int] = {
-    ast.Lt: LESS,
-    ast.LtE: LESS_EQUAL,
-    ast.Eq: EQUAL,
-    ast.NotEq: NOT_EQUAL,
-    ast.GtE: GREATER_EQUAL,
-    ast.Gt: GREATER,
+    ast.Lt: ins.LESS,
+    ast.LtE: ins.LESS_EQUAL,
+    ast.Eq: ins.EQUAL,
+    ast.NotEq: ins.NOT_EQUAL,
+    ast.GtE: ins.GREATER_EQUAL,
+    ast.Gt: ins.GREATER,
 }
-ONE_NUMBER: dict[Any, int] = {float: FLOAT, int: WHOLE, abs: ABSOLUTE, math.sqrt: ROOT, bool: TRUTH}
+ONE_NUMBER: dict[Any, int] = {
+    float: ins.FLOAT,
+    int: ins.WHOLE,
+    abs: ins.ABSOLUTE,
+    math.sqrt: ins.ROOT,
+    bool: ins.TRUTH,
+}
 
 Values = dict[str, Symbol]
+Known = TypeVar("Known")
 
 
 class CannotTranslate(Exception):  # noqa: N818
@@ -98,12 +81,7 @@ def translated(
 
     Raises CannotTranslate; then nothing is noted. attributes: the names of attributes of items.
     """
-    mark = emitter.mark
-    try:
-        return _Translator(emitter, attributes).call(function, given)
-    except CannotTranslate:
-        emitter.go_back(mark)
-        raise
+    return _Translator(emitter, attributes).call(function, given)
 
 
 class _Translator:
@@ -117,14 +95,29 @@ class _Translator:
         """Return the value of a function that is translated."""
         if isinstance(function, Counting | Adding):
             return self.collected(function, *given)
+        return self.within(
+            function, given, lambda source, values: self.block(source, list(source.body), values)
+        )
+
+    def within(
+        self, function: Any, given: Sequence[Symbol], evaluate: Callable[[Source, Values], Known]
+    ) -> Known:
+        """Return what `evaluate` makes of a function's source and the values of its parameters.
+
+        Raises CannotTranslate; then nothing is noted.
+        """
         source = source_of(function)
         if source is None or len(source.parameters) != len(given) or self.depth == DEEPEST:
             raise CannotTranslate
+        mark = self.emitter.mark
         self.depth += 1
-        values = dict(zip(source.parameters, given, strict=True))
-        value = self.block(source, list(source.body), values)
-        self.depth -= 1
-        return value
+        try:
+            return evaluate(source, dict(zip(source.parameters, given, strict=True)))
+        except CannotTranslate:
+            self.emitter.go_back(mark)
+            raise
+        finally:
+            self.depth -= 1
 
     def collected(self, function: Counting | Adding, collection: Symbol, value: Symbol) -> Symbol:
         """Return a collection with one more value."""
@@ -136,7 +129,7 @@ class _Translator:
         else:
             self.check_comparable(value)
         whole = self.emitter.whole
-        return self.emitter.emit(CALL, whole(collection), whole(value), function=add)
+        return self.emitter.emit(ins.CALL, whole(collection), whole(value), function=add)
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -156,7 +149,9 @@ class _Translator:
                 case ast.If(test, body, otherwise):
                     rest = statements[place + 1 :]
                     return self.choice(
-                        self.value(source, test, values),
+                        source,
+                        test,
+                        values,
                         lambda: self.block(source, [*body, *rest], dict(values)),  # noqa: B023
                         lambda: self.block(source, [*otherwise, *rest], dict(values)),  # noqa: B023
                     )
@@ -173,12 +168,15 @@ class _Translator:
                 if not isinstance(value, Parts):
                     whole = self.emitter.whole(value)
                     count = len(targets)
-                    parts = self.emitter.emit(CALL, whole, function=_unpacking(count))
+                    parts = self.emitter.emit(ins.CALL, whole, function=_unpacking(count))
                     value = Parts(
                         tuple,
                         [
                             self.emitter.emit(
-                                BINARY, parts, self.emitter.constant(n), function=operator.getitem
+                                ins.BINARY,
+                                parts,
+                                self.emitter.constant(n),
+                                function=operator.getitem,
                             )
                             for n in range(count)
                         ],
@@ -215,27 +213,22 @@ class _Translator:
                 condition = of(operand)
                 known = truth_of(condition)
                 return (
-                    emitter.emit(NOT, emitter.whole(condition))
+                    emitter.emit(ins.NOT, emitter.whole(condition))
                     if known is None
                     else emitter.constant(not known)
                 )
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
                 return emitter.constant(-number)
             case ast.UnaryOp(ast.USub(), operand):
-                return emitter.emit(NEGATIVE, emitter.whole(of(operand)))
+                return emitter.emit(ins.NEGATIVE, emitter.whole(of(operand)))
             case ast.BoolOp(op, [first, *rest]):
                 return self.either(isinstance(op, ast.Or), of(first), rest, of)
             case ast.Compare(left, [op], [right]):
                 return self.compared(op, of(left), of(right))
-            case ast.Compare(left, [first, *ops], [middle, *others]):
-                least, between = of(left), of(middle)
-                name = f"{len(values)} "  # no name of Python's
-                values[name] = between
-                later = ast.Compare(ast.Name(name, ast.Load()), ops, others)
-                begins = self.compared(first, least, between)
-                return self.choice(begins, lambda: of(later), lambda: begins)
+            case ast.Compare():
+                return of(self.in_pairs(source, node, values))
             case ast.IfExp(test, yes, no):
-                return self.choice(of(test), lambda: of(yes), lambda: of(no))
+                return self.choice(source, test, values, lambda: of(yes), lambda: of(no))
             case ast.Attribute(part, name):
                 return self.attribute(of(part), name)
             case ast.Subscript(part, index):
@@ -264,7 +257,7 @@ class _Translator:
         left, right = emitter.whole(left), emitter.whole(right)
         if isinstance(operation, int):
             return emitter.emit(operation, left, right)
-        return emitter.emit(BINARY, left, right, function=operation, again=True)
+        return emitter.emit(ins.BINARY, left, right, function=operation, again=True)
 
     def compared(self, op: ast.cmpop, left: Symbol, right: Symbol) -> Symbol:
         """Return whether a comparison is true."""
@@ -282,10 +275,12 @@ class _Translator:
                     return emitter.constant((left.value is known) != negated)
                 if isinstance(left, Parts):
                     return emitter.constant(negated)
-                return emitter.emit(IS, left, numbers=(constants[known] + (4 if negated else 0),))
+                return emitter.emit(
+                    ins.IS, left, numbers=(constants[known] + (4 if negated else 0),)
+                )
             case ast.In() | ast.NotIn():
                 found = self.binary(operator.contains, right, left)
-                return emitter.emit(NOT, found) if isinstance(op, ast.NotIn) else found
+                return emitter.emit(ins.NOT, found) if isinstance(op, ast.NotIn) else found
             case _:
                 return self.binary(COMPARISONS[type(op)], left, right)
 
@@ -308,14 +303,79 @@ class _Translator:
         condition = self.emitter.whole(first)
         return self.emitter.chosen(condition, *((same, other) if is_or else (other, same)))
 
+    def in_pairs(self, source: Source, node: ast.Compare, values: Values) -> ast.BoolOp:
+        """Return `a < b < c` as `a < b and b < c`, where names stand for the values of a and b."""
+        names = [ast.Name(f"{len(values) + n} ", ast.Load()) for n in (0, 1)]  # none of Python's
+        for name, operand in zip(names, [node.left, node.comparators[0]], strict=True):
+            values[name.id] = self.value(source, operand, values)
+        (left, middle), (op, *ops), (_, *others) = names, node.ops, node.comparators
+        pair, later = ast.Compare(left, [op], [middle]), ast.Compare(middle, ops, others)
+        return ast.BoolOp(ast.And(), [pair, later])
+
     def choice(
-        self, condition: Symbol, yes: Callable[[], Symbol], no: Callable[[], Symbol]
+        self,
+        source: Source,
+        test: ast.expr,
+        values: Values,
+        yes: Callable[[], Symbol],
+        no: Callable[[], Symbol],
     ) -> Symbol:
-        """Return one of two values, as a condition is true."""
-        known = truth_of(condition)
+        """Return one of two values, as a test is true."""
+        otherwise = Label()
+        known = self.jump_where(False, source, test, values, otherwise)
         if known is not None:
             return yes() if known else no()
-        return self.emitter.chosen(self.emitter.whole(condition), yes, no)
+        return self.emitter.one_of(yes, otherwise, no)
+
+    def jump_where(
+        self, when: bool, source: Source, test: ast.expr, values: Values, label: Label
+    ) -> bool | None:
+        """Note a jump to a label where the truth of a test is `when`.
+
+        Return whether the test is true if that is known: then there is no jump.
+        """
+        emitter = self.emitter
+        match test:
+            case ast.UnaryOp(ast.Not(), operand):
+                known = self.jump_where(not when, source, operand, values, label)
+                return None if known is None else not known
+            case ast.Compare(_, [_, _, *_]):
+                in_pairs = self.in_pairs(source, test, values)
+                return self.jump_where(when, source, in_pairs, values, label)
+            case ast.BoolOp(op, [first, *rest]) if rest:
+                others = ast.BoolOp(op, rest)
+                decides = isinstance(op, ast.Or)  # the truth of `first` that is the test's
+                after = label if decides is when else Label()
+                known = self.jump_where(decides, source, first, values, after)
+                if known is decides:
+                    return known
+                if known is not None:
+                    return self.jump_where(when, source, others, values, label)
+                with emitter.not_always():
+                    known = self.jump_where(when, source, others, values, label)
+                if known is when:
+                    emitter.jump(label)
+                if after is not label:
+                    emitter.lines.append(after)
+                return None
+            case ast.BoolOp(_, [operand]):
+                return self.jump_where(when, source, operand, values, label)
+            case ast.Call(called, arguments, []):
+                function, mark = self.value(source, called, values), emitter.mark
+                with suppress(CannotTranslate):
+                    return self.within(
+                        function.value if isinstance(function, Constant) else None,
+                        [self.value(source, argument, values) for argument in arguments],
+                        lambda inner, names: self.jump_where(
+                            when, inner, _returned(inner), names, label
+                        ),
+                    )
+                emitter.go_back(mark)
+        condition = self.value(source, test, values)
+        known = truth_of(condition)
+        if known is None:
+            emitter.jump_where(when, emitter.whole(condition), label)
+        return known
 
     def attribute(self, symbol: Symbol, name: str) -> Symbol:
         """Return an attribute of a value."""
@@ -327,7 +387,7 @@ class _Translator:
             fields = fields_of(symbol.kind) or ()
             if name in fields:
                 return symbol.parts[fields.index(name)]
-        return self.emitter.emit(FIELD, self.emitter.whole(symbol), function=name, again=True)
+        return self.emitter.emit(ins.FIELD, self.emitter.whole(symbol), function=name, again=True)
 
     def of_item(self, name: str, *, by_key: bool) -> Symbol:
         """Return an attribute of the item."""
@@ -336,7 +396,7 @@ class _Translator:
         if name not in self.attributes:
             self.attributes.append(name)
         number = self.attributes.index(name)
-        return self.emitter.emit(ATTRIBUTE, numbers=(number, int(by_key)))
+        return self.emitter.emit(ins.ATTRIBUTE, numbers=(number, int(by_key)))
 
     def indexed(self, symbol: Symbol, index: Symbol) -> Symbol:
         """Return the value at an index."""
@@ -379,18 +439,14 @@ class _Translator:
             return emitter.constant(True)
         if (called is builtins.min or called is builtins.max) and len(given) == 2:
             first, second = given
-            code = GREATER if called is builtins.max else LESS
-            return self.choice(self.binary(code, second, first), lambda: second, lambda: first)
+            code = ins.GREATER if called is builtins.max else ins.LESS
+            return emitter.chosen(self.binary(code, second, first), lambda: second, lambda: first)
         if isinstance(called, FunctionType):
-            mark, depth = emitter.mark, self.depth
-            try:
+            with suppress(CannotTranslate):
                 return self.call(called, given)
-            except CannotTranslate:
-                emitter.go_back(mark)
-                self.depth = depth
         if type(called) in HASHABLE and called in ONE_NUMBER and len(given) == 1:
             return emitter.emit(ONE_NUMBER[called], emitter.whole(given[0]))
-        return emitter.emit(CALL, *map(emitter.whole, given), function=called, again=True)
+        return emitter.emit(ins.CALL, *map(emitter.whole, given), function=called, again=True)
 
     def text(self, parts: list[ast.expr], of: Callable[[ast.expr], Symbol]) -> Symbol:
         """Return the value of an f-string without formats."""
@@ -401,10 +457,10 @@ class _Translator:
                     texts.append(of(part))
                 case ast.FormattedValue(value, -1, None):
                     whole = self.emitter.whole(of(value))
-                    texts.append(self.emitter.emit(CALL, whole, function=format, again=True))
+                    texts.append(self.emitter.emit(ins.CALL, whole, function=format, again=True))
                 case _:
                     raise CannotTranslate
-        return self.emitter.emit(CALL, *texts, function=_concatenated)
+        return self.emitter.emit(ins.CALL, *texts, function=_concatenated)
 
     def check_comparable(self, symbol: Symbol) -> None:
         """Note a check that a value has a place in an order."""
@@ -412,7 +468,7 @@ class _Translator:
             for part in symbol.parts:
                 self.check_comparable(part)
         else:
-            self.emitter.emit(COMPARABLE, self.emitter.whole(symbol), function=is_comparable)
+            self.emitter.emit(ins.COMPARABLE, self.emitter.whole(symbol), function=is_comparable)
 
 
 HASHABLE = {type, type(len)}  # types, and functions of Python itself
@@ -423,6 +479,14 @@ def truth_of(symbol: Symbol) -> bool | None:
     if isinstance(symbol, Constant):
         return bool(symbol.value) if isinstance(symbol.value, bool | int | float | None) else None
     return True if isinstance(symbol, Parts) else None
+
+
+def _returned(source: Source) -> ast.expr:
+    """Return the expression that a function consists of."""
+    match source.body:
+        case (ast.Return(ast.expr() as value),):
+            return value
+    raise CannotTranslate
 
 
 def _concatenated(*texts: str) -> str:
