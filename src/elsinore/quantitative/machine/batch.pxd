@@ -1,15 +1,12 @@
-from elsinore.quantitative.machine.instructions cimport Value
 from elsinore.quantitative.machine.memory cimport Memory
 from elsinore.quantitative.machine.steps cimport Moment
+from elsinore.quantitative.machine.tagged cimport Tagged
 
-cdef class Values:
+cdef class Values(Tagged):
     cdef public Py_ssize_t count
     cdef public object shape
     cdef public Py_ssize_t width
-    cdef public Value[::1] values
-    cdef public object array
     cdef public int[::1] tags
-    cdef public list objects
     cdef public list earlier
 
 cdef class Batch:

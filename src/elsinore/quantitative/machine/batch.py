@@ -11,28 +11,28 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.quantitative.machine.frames import Frame
-from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE, OBJECT, VALUE
+from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE, OBJECT
 from elsinore.quantitative.machine.memory import Memory
 from elsinore.quantitative.machine.steps import NOTHING, Moment, step
+from elsinore.quantitative.machine.tagged import Tagged, copy_number
 from elsinore.quantitative.machine.transitions import Transition, built
 from elsinore.quantitative.values import as_array, struct_of
-from elsinore.structs import empty, longer
+from elsinore.structs import longer
 
 FEW = 64  # values that there is room for at first
 
 
-class Values:
-    """Values of a query, as tagged ones, each of `width` parts.
+class Values(Tagged):
+    """Values of a query, each of `width` parts; `whole` of one that is an object is its place.
 
     shape: the structure of the values (`transitions.shape_of`), which `earlier` ones did not have:
     these are Python's. tags: by part, a bit for each tag that there is.
     """
 
     def __init__(self) -> None:
-        self.count, self.shape, self.width = 0, None, 1
-        self.array = self.values = empty(VALUE, FEW)
+        super().__init__(FEW)
+        self.count, self.shape, self.width, self.objects = 0, None, 1, []
         self.tags = np.zeros(1, np.int32)
-        self.objects: list[Any] = []
         self.earlier: list[Any] = []
 
     def __len__(self) -> int:
@@ -120,16 +120,11 @@ def _append(values: Values, transition: Transition, frame: Frame) -> cython.int:
     tag: cython.int
     for part in range(width):
         slot = transition.value_slots[part]
-        tag = frame.values[slot].tag
-        values.values[begin + part].tag = tag
+        tag = copy_number(values, begin + part, frame, slot)
         values.tags[part] |= 1 << tag
-        if tag == DOUBLE:
-            values.values[begin + part].number = frame.values[slot].number
-        elif tag == OBJECT:
+        if tag == OBJECT:
             values.values[begin + part].whole = len(values.objects)
             values.objects.append(frame.objects[slot])
-        else:
-            values.values[begin + part].whole = frame.values[slot].whole
     values.count += 1
     return 0
 

@@ -1,5 +1,3 @@
-from elsinore.quantitative.machine.frames cimport Frame
-
 cdef class Column:
     cdef public int kind
     cdef public bint has_nulls

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from elsinore.arrow import present, stored, to_numpy, whole
 from elsinore.quantitative.items import record_type
-from elsinore.quantitative.machine.frames import Frame, store
 from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE, OBJECT
+from elsinore.quantitative.machine.tagged import Tagged, store
 
 
 class Column:
@@ -37,7 +37,7 @@ class Column:
 
 @cython.cfunc
 def read_cell(
-    column: Column, row: cython.Py_ssize_t, frame: Frame, slot: cython.Py_ssize_t
+    column: Column, row: cython.Py_ssize_t, frame: Tagged, slot: cython.Py_ssize_t
 ) -> cython.int:
     """Write the value of a row to a slot."""
     if column.kind == OBJECT:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import cython
-import numpy as np
 
-from elsinore.quantitative.machine.frames import Frame
-from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE, OBJECT, VALUE
+from elsinore.quantitative.machine.tagged import Tagged, boxed, store
 
 
 class Control:
@@ -25,53 +23,46 @@ class Control:
         self.transitions: list[Any] = []
 
 
-class Memory:
+class Memory(Tagged):
     """The states of streams with the codes 0, 1, ...
 
-    width: the registers that each has room for; controls: their control states, None before the
-    first item; values, array: the registers, for C and for NumPy; objects: the values whose tag is
-    OBJECT.
+    The registers of each are `width` places after those of the stream before it. controls: control
+    states, None before the first item.
     """
 
     def __init__(self, count: int = 0, width: int = 2) -> None:
+        super().__init__(max(1, count) * width)
         self.count, self.width = count, width
         self.controls: list[Any] = [None] * count
-        self.objects: list[Any] = [None] * (count * width)
-        self._hold(np.zeros(max(1, count * width), VALUE))
-
-    def _hold(self, array: Any) -> None:
-        self.array, self.values = array, array.view(np.recarray)
 
     def grow(self, count: int, width: int = 0) -> None:
         """Make room for streams with codes below `count`, with so many registers."""
-        room = len(self.array) // self.width
-        wider = width > self.width
-        if count > room or wider:
-            new_width = max(width, self.width)
-            new_room = max(count, 2 * room if count > room else room, 1)
-            array = np.zeros(new_room * new_width, VALUE)
-            if self.count:
-                before = array.reshape(-1, new_width)[: self.count, : self.width]
-                before[:] = self.array[: self.count * self.width].reshape(-1, self.width)
-            self._hold(array)
-            if wider:
-                added: list[Any] = [None] * (new_width - self.width)
-                objects: list[Any] = []
-                for begin in range(0, self.count * self.width, self.width):
-                    objects += self.objects[begin : begin + self.width] + added
-                self.objects, self.width = objects, new_width
+        room = len(self.objects) // self.width
+        new_width = max(width, self.width)
+        if count > room or new_width > self.width:
+            larger: Tagged = Tagged(max(count, 2 * room if count > room else room) * new_width)
+            used = self.array.reshape(-1, self.width)[: self.count]
+            larger.array.reshape(-1, new_width)[: self.count, : self.width] = used
+            if new_width == self.width:
+                larger.objects[: len(self.objects)] = self.objects
+            else:
+                for code in range(self.count):
+                    objects = self.objects[code * self.width : (code + 1) * self.width]
+                    larger.objects[code * new_width : code * new_width + self.width] = objects
+            self.array = self.values = larger.array
+            self.objects, self.width = larger.objects, new_width
         if count > self.count:
             self.controls += [None] * (count - self.count)
-            self.objects += [None] * ((count - self.count) * self.width)
             self.count = count
 
     def put(self, code: int, control: Any, values: Sequence[Any]) -> None:
         """Set a state."""
         self.grow(code + 1, 0 if control is None else control.size)
+        self.forget(code)
         begin: cython.Py_ssize_t = code * self.width
         register: cython.Py_ssize_t
         for register in range(len(values)):
-            _set(self, begin + register, values[register])
+            store(self, begin + register, values[register])
         self.controls[code] = control
 
     def state(self, code: int) -> tuple[Any, list[Any]]:
@@ -80,7 +71,7 @@ class Memory:
         values: list[Any] = []
         if control is not None:
             begin: cython.Py_ssize_t = code * self.width
-            values = [_boxed(self, begin + register) for register in range(control.size)]
+            values = [boxed(self, begin + register) for register in range(control.size)]
         return control, values
 
     def forget(self, code: int) -> None:
@@ -92,79 +83,7 @@ class Memory:
     def copy(self) -> Memory:
         """Return the same states, without copying the objects in them."""
         copy = Memory(0, self.width)
-        copy.count = self.count
-        copy.controls, copy.objects = list(self.controls), list(self.objects)
-        copy._hold(self.array.copy())
+        copy.count, copy.controls = self.count, list(self.controls)
+        copy.array = copy.values = self.array.copy()
+        copy.objects = list(self.objects)
         return copy
-
-
-@cython.cfunc
-def _boxed(memory: Memory, place: cython.Py_ssize_t) -> object:
-    """Return the value in a register as Python's."""
-    tag: cython.int = memory.values[place].tag
-    if tag == OBJECT:
-        return memory.objects[place]
-    if tag == DOUBLE:
-        return float(memory.values[place].number)
-    if tag == INT:
-        return int(memory.values[place].whole)
-    if tag == BOOL:
-        return memory.values[place].whole != 0
-    return None
-
-
-@cython.cfunc
-def _set(memory: Memory, place: cython.Py_ssize_t, value: object) -> cython.int:
-    """Write a value of Python to a register."""
-    kind = type(value)
-    memory.objects[place] = None
-    if kind is float:
-        memory.values[place].tag = DOUBLE
-        memory.values[place].number = value
-    elif kind is bool:
-        memory.values[place].tag = BOOL
-        memory.values[place].whole = 1 if value else 0
-    elif value is None:
-        memory.values[place].tag = NONE
-    else:
-        memory.values[place].tag = OBJECT
-        if kind is int:
-            try:
-                memory.values[place].whole = value
-                memory.values[place].tag = INT
-                return 0
-            except OverflowError:  # of more than 64 bits
-                pass
-        memory.objects[place] = value
-    return 0
-
-
-@cython.inline
-@cython.nogil
-def load(
-    memory: Memory, register: cython.Py_ssize_t, frame: Frame, slot: cython.Py_ssize_t
-) -> cython.int:
-    """Copy the value of a register to a slot, but for its object; return its tag."""
-    tag: cython.int = memory.values[register].tag
-    frame.values[slot].tag = tag
-    if tag == DOUBLE:
-        frame.values[slot].number = memory.values[register].number
-    else:
-        frame.values[slot].whole = memory.values[register].whole
-    return tag
-
-
-@cython.inline
-@cython.nogil
-def save(
-    memory: Memory, register: cython.Py_ssize_t, frame: Frame, slot: cython.Py_ssize_t
-) -> cython.int:
-    """Copy the value in a slot to a register, but for its object; return the tag before."""
-    tag: cython.int = frame.values[slot].tag
-    before: cython.int = memory.values[register].tag
-    memory.values[register].tag = tag
-    if tag == DOUBLE:
-        memory.values[register].number = frame.values[slot].number
-    else:
-        memory.values[register].whole = frame.values[slot].whole
-    return before

@@ -1,5 +1,5 @@
-from elsinore.quantitative.machine.frames cimport Frame
 from elsinore.quantitative.machine.memory cimport Memory
+from elsinore.quantitative.machine.tagged cimport Tagged
 
 cdef class Moment:
     cdef public object items
@@ -10,7 +10,7 @@ cdef class Moment:
     cdef public Py_ssize_t item_class
     cdef public list undo
     cdef public list frames
-    cdef public Frame scratch
+    cdef public Tagged scratch
     cdef public Py_ssize_t depth
     cdef public object known_item
     cdef public bint has_item

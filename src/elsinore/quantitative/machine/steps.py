@@ -15,14 +15,7 @@ import numpy as np
 from elsinore.errors import InputError
 from elsinore.quantitative.machine.arithmetic import calculate, calculate_one
 from elsinore.quantitative.machine.columns import Column, Rows, read_cell
-from elsinore.quantitative.machine.frames import (
-    Frame,
-    boxed,
-    copy_number,
-    grown,
-    read,
-    store,
-)
+from elsinore.quantitative.machine.frames import Buffer, Frame, grown
 from elsinore.quantitative.machine.instructions import (
     APPEND,
     ATTRIBUTE,
@@ -50,7 +43,8 @@ from elsinore.quantitative.machine.instructions import (
     TRUTH,
     TUPLE,
 )
-from elsinore.quantitative.machine.memory import Control, Memory, load, save
+from elsinore.quantitative.machine.memory import Control, Memory
+from elsinore.quantitative.machine.tagged import Tagged, boxed, copy_number, store
 from elsinore.quantitative.machine.transitions import Transition, built
 
 NOTHING: Any = object()  # where there is no value
@@ -72,7 +66,7 @@ class Moment:
         self.row, self.item_class = 0, 0
         self.undo: list[Any] = []
         self.frames = [Frame()]
-        self.scratch = Frame()
+        self.scratch = Tagged(1)
         self.depth = 0
         self.known_item, self.has_item, self.may_raise = None, False, False
 
@@ -146,7 +140,7 @@ class Keys:
 @cython.cfunc
 def _code_of(keys: Keys, moment: Moment) -> cython.Py_ssize_t:
     """Return the code of the item's key; 0 for a new one, which is in the scratch frame then."""
-    scratch: Frame = moment.scratch
+    scratch: Tagged = moment.scratch
     whole: cython.longlong = -1
     if keys.attribute >= 0 and moment.is_row:
         _read_attribute(moment, keys.attribute, 0, scratch, 0)
@@ -275,17 +269,17 @@ def _carry_out(
     before: cython.int
     moment.depth = depth
     if frame.transition is not transition:
-        if frame.size < transition.slots:
-            frame.reserve(transition.slots)
+        if frame.values.shape[0] < transition.slots:
+            moment.frames[depth] = frame = Frame(2 * transition.slots)
         frame.transition = transition
+        constants: Tagged = transition.constants
         for number in range(transition.constant_count):
             slot = transition.first_constant + number
-            frame.values[slot] = transition.constants[number]
-            if transition.constants[number].tag == OBJECT:
-                frame.objects[slot] = transition.constant_objects[number]
+            if copy_number(frame, slot, constants, number) == OBJECT:
+                frame.objects[slot] = constants.objects[number]
     for number in range(transition.load_count):
         slot = transition.loads[number]
-        if load(memory, begin + slot, frame, slot) == OBJECT:
+        if copy_number(frame, slot, memory, begin + slot) == OBJECT:
             frame.objects[slot] = memory.objects[begin + slot]
     if transition.item >= 0:
         store(frame, transition.item, moment.item())
@@ -299,8 +293,8 @@ def _carry_out(
     for number in range(transition.move_count):
         slot = transition.moves[2 * number]
         register = begin + transition.moves[2 * number + 1]
-        before = save(memory, register, frame, slot)
-        if frame.values[slot].tag == OBJECT:
+        before = memory.values[register].tag
+        if copy_number(memory, register, frame, slot) == OBJECT:
             memory.objects[register] = frame.objects[slot]
         elif before == OBJECT:
             memory.objects[register] = None
@@ -314,7 +308,7 @@ def _read_attribute(
     moment: Moment,
     number: cython.Py_ssize_t,
     by_key: cython.int,
-    frame: Frame,
+    frame: Tagged,
     slot: cython.Py_ssize_t,
 ) -> cython.int:
     """Write an attribute of the item to a slot."""
@@ -392,7 +386,7 @@ def _run(
             if not calculate_one(code, frame, target, left):
                 store(frame, target, OPERATIONS[code](boxed(frame, left)))
         elif code == MOVE:
-            if copy_number(frame, target, left) == OBJECT:
+            if copy_number(frame, target, frame, left) == OBJECT:
                 frame.objects[target] = frame.objects[left]
         elif code == JUMP:
             place = left
@@ -440,6 +434,7 @@ def _run_with_objects(
 ) -> cython.int:
     """Carry out the instruction at work, which works on objects."""
     keys: Keys
+    buffer: Buffer
     line: cython.Py_ssize_t = frame.at
     code: cython.int = transition.code[line].code
     target: cython.int = transition.code[line].target
@@ -459,7 +454,10 @@ def _run_with_objects(
         value = boxed(frame, left)
         store(frame, target, getattr(value, function))
     elif code == READ_BUFFER:
-        read(frame.objects[left], frame, target, frame.values[right].whole)
+        buffer = frame.objects[left]
+        place: cython.Py_ssize_t = frame.values[right].whole - buffer.offset
+        if copy_number(frame, target, buffer, place) == OBJECT:
+            frame.objects[target] = buffer.objects[place]
     elif code == APPEND:
         frame.objects[target] = grown(
             frame.objects[transition.arguments[left]],

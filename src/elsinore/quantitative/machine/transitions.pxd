@@ -1,5 +1,6 @@
-from elsinore.quantitative.machine.instructions cimport Instruction, Value
+from elsinore.quantitative.machine.instructions cimport Instruction
 from elsinore.quantitative.machine.memory cimport Control
+from elsinore.quantitative.machine.tagged cimport Tagged
 
 cdef class Transition:
     cdef public Control target
@@ -11,8 +12,7 @@ cdef class Transition:
     cdef public list sources
     cdef public Py_ssize_t first_constant
     cdef public Py_ssize_t constant_count
-    cdef public Value[::1] constants
-    cdef public list constant_objects
+    cdef public Tagged constants
     cdef public int[::1] loads
     cdef public Py_ssize_t load_count
     cdef public int[::1] moves

@@ -8,7 +8,6 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.quantitative.machine.frames import Frame, boxed, store
 from elsinore.quantitative.machine.instructions import (
     APPEND,
     ATTRIBUTE,
@@ -25,6 +24,7 @@ from elsinore.quantitative.machine.instructions import (
     TUPLE,
 )
 from elsinore.quantitative.machine.memory import Control
+from elsinore.quantitative.machine.tagged import Tagged, boxed, store
 from elsinore.structs import table
 
 Numbered = tuple[int, int, int, int, int]  # an instruction
@@ -62,12 +62,10 @@ class Transition:
         self.code = table(INSTRUCTION, [*code, (0, 0, 0, 0, 0)])
         self.arguments = np.array([*arguments, 0], np.int32)
         self.first_constant, self.constant_count = size + 1, len(constants)
-        frame = Frame()
-        frame.reserve(max(1, len(constants)))
-        slot: cython.Py_ssize_t
-        for slot in range(len(constants)):
-            store(frame, slot, constants[slot])
-        self.constants, self.constant_objects = frame.values, frame.objects
+        self.constants = Tagged(max(1, len(constants)))
+        place: cython.Py_ssize_t
+        for place in range(len(constants)):
+            store(self.constants, place, constants[place])
         self.shape, slots = shape_of(value)
         self.value_slots = np.array([*slots, 0], np.int32)
         read = {slot for line in code for slot in read_slots(line, arguments)}
@@ -119,7 +117,7 @@ def shape_of(value: Any) -> tuple[Any, list[int]]:
     return (kind, *(shape for shape, _ in shapes)), [slot for _, slots in shapes for slot in slots]
 
 
-def built(value: Any, frame: Frame) -> Any:
+def built(value: Any, frame: Tagged) -> Any:
     """Return the value in a slot, or the tuple or record of the values in several."""
     if not isinstance(value, tuple):
         return boxed(frame, value)
