@@ -306,7 +306,7 @@ _TABLE: dict[str, StoredType] = {  # the places are numbers of the layout: new t
     ),
     "collections.deque": StoredType(lambda q: [*q, q.maxlen], lambda *p: deque(p[:-1], p[-1])),
     _name(Counts): StoredType(lambda v: (dict(v),), lambda counts: Counts(exactly(dict, counts))),
-    _name(Bag): StoredType(lambda v: (v.in_order(),), lambda values: Bag(exactly(list, values))),
+    _name(Bag): StoredType(lambda v: (v.own(),), lambda values: Bag(exactly(list, values))),
     _name(Sketch): StoredType(Sketch.parts, sketch_of),
     _name(Keys): StoredType(_keys_parts, _keys),
     _name(Buffer): StoredType(

@@ -309,23 +309,6 @@ def predicates(regex: Regex) -> tuple[Predicate, ...]:
     return tuple(dict.fromkeys(_leaves(regex)))
 
 
-def nullable(regex: Regex) -> bool:
-    """Return whether the empty sequence is in the language."""
-    match regex:
-        case Empty() | Star():
-            return True
-        case Concatenation(parts):
-            return all(map(nullable, parts))
-        case Union(parts):
-            return any(map(nullable, parts))
-        case Plus(inner):
-            return nullable(inner)
-        case Times(inner, count):
-            return count == 0 or nullable(inner)
-        case _:
-            return False
-
-
 def name_of(function: Any) -> str:
     """Return a function's name; for a lambda its line, or the name of the library's fold.
 

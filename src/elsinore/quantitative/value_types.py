@@ -319,8 +319,7 @@ def type_of_value(value: Any) -> Any:
     if type(value) in OF_VALUES:
         return OF_VALUES[type(value)]
     if isinstance(value, Counts | Bag):
-        values = list(value) if isinstance(value, Counts) else value.in_order()
-        return Collection(type(value), reduce(joined, map(type_of_value, values), NULL))
+        return Collection(type(value), reduce(joined, map(type_of_value, value.own()), NULL))
     parts = parts_of(value)
     if parts is None:
         raise UnknownTypeError

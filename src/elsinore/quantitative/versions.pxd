@@ -1,11 +1,11 @@
-cdef class Counts:
-    cdef public dict data
+cdef class Version:
+    cdef public object data
     cdef public object newer
     cdef public object change
     cdef public Py_ssize_t age
 
-cdef class Bag:
-    cdef public list data
-    cdef public object newer
-    cdef public object change
-    cdef public Py_ssize_t age
+cdef class Counts(Version):
+    pass
+
+cdef class Bag(Version):
+    pass

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dis
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -43,8 +42,7 @@ class Place:
     function: the node's, if it calls one, and which of its
     arguments it `reads`, None for all; atom: the number of an atom among all atoms, else -1;
     kept: of a `split`, whether the value of each part but the last is kept for the function;
-    begin, finish: as places in `Layout.order`, when the first atom below the node takes the item,
-    and when all of them have.
+    finish: as a place in `Layout.order`, when all atoms below the node have taken the item.
     """
 
     node: Node
@@ -57,20 +55,12 @@ class Place:
     atom: int = -1
     kept: tuple[bool, ...] = ()
     parts: list[Place] = field(default_factory=list)
-    begin: int = -1
     finish: int = -1
 
     @property
     def depth(self) -> int:
         """The number of values on a thread's stack below the node's own."""
         return len(self.below)
-
-    def is_within(self, other: Place) -> bool:
-        """Return whether the node is a part of another one, or of its parts."""
-        place = self.parent
-        while place is not None and place is not other:
-            place = place.parent
-        return place is not None
 
     @property
     def window(self) -> WindowState:
@@ -145,7 +135,6 @@ class Layout:
         return place
 
     def _put_in_order(self, place: Place) -> None:
-        place.begin = len(self.order)
         parts = reversed(place.parts) if isinstance(place.node, Split) else place.parts
         for part in parts:
             self._put_in_order(part)
@@ -218,13 +207,6 @@ def maker_of(node: Node) -> str:
             return f"{window.fold.name} of {shortly(node)}"
         case _:
             return f"the value of {shortly(node)}"
-
-
-def nodes_of(node: Node) -> Iterator[Node]:
-    """Yield a node and all nodes below it."""
-    yield node
-    for part in node.parts:
-        yield from nodes_of(part)
 
 
 # --- what functions read of items ---------------------------------------------------------------
