@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.functions import Key
-from elsinore.quantitative.machine.derive import Derivation, UndecidedTest, registers
+from elsinore.quantitative.machine.derive import Derivation, Stacks, UndecidedTest, registers
 from elsinore.quantitative.machine.layout import Layout, Place
 from elsinore.quantitative.machine.memory import Control, Memory
 from elsinore.quantitative.machine.numbering import Numbering
@@ -29,7 +29,6 @@ from elsinore.quantitative.machine.sliding import compact
 from elsinore.quantitative.machine.steps import Keys, Moment, carry_out_first
 from elsinore.quantitative.machine.symbols import Parts, parts_of
 from elsinore.quantitative.machine.transitions import Choice, Transition, built
-from elsinore.quantitative.machine.walk import Stacks
 from elsinore.quantitative.nodes import Atom, MapCollect, Node
 from elsinore.quantitative.windows import Sliding
 
