@@ -16,17 +16,16 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import InputError
-from elsinore.quantitative.encoding import Reader
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.machine.control import transitions_of
 from elsinore.quantitative.machine.instructions import CALL
-from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
+from elsinore.quantitative.streams import Streams
 from elsinore.quantitative.values import as_array
 from elsinore.runtime.predicate_bits import bits
 from oracles.streaming import values_at_prefixes
 from support import quantitative_numbers as drawn
-from support.quantitative import called_by_python, cases, saved
+from support.quantitative import called_by_python, cases
 from support.quantitative_numbers import added, table_of, v_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
@@ -48,7 +47,7 @@ def as_seen(values: list[Any]) -> list[Any]:
     return [exactly(value) for value in as_array(values).to_pylist()] if values else []
 
 
-def given_out(runs: Runs, table: pa.Table, count: int = 1) -> Iterator[tuple[int, Any]]:
+def given_out(runs: Streams, table: pa.Table, count: int = 1) -> Iterator[tuple[int, Any]]:
     codes = np.arange(table.num_rows, dtype=np.int32) % count
     output = runs.run(table, bits(runs.bits, table), codes, count)
     if len(output.places):
@@ -71,11 +70,11 @@ def test_a_machine_over_words_has_the_defined_values_and_the_interpreters(
     assert as_seen([value for _, value in defined]) == [value for _, value in expected]
     table = table_of(stream)
     cut = data.draw(st.integers(0, len(stream)))
-    runs = Runs(query.programs)
+    runs = Streams(query.programs)
     found = list(given_out(runs, table.slice(0, cut)))
     if data.draw(st.booleans()):  # the state is saved and loaded in between
-        later = Runs(query.programs)
-        later.load(0, Reader(saved(runs)))
+        later = Streams(query.programs)
+        later.load(0, runs.save(0))
         runs = later
     found += [(n + cut, value) for n, value in given_out(runs, table.slice(cut))]
     assert found == expected
@@ -136,10 +135,10 @@ def test_instructions_have_the_values_of_calls_before_and_after_saving(name: str
         if by:
             assert running.run(table).equals(plain)
             continue
-        runs = Runs(query.programs)
+        runs = Streams(query.programs)
         found = list(given_out(runs, table.slice(0, 40), count))
-        later = Runs(query.programs)
-        later.load(0, Reader(saved(runs)))
+        later = Streams(query.programs)
+        later.load(0, runs.save(0))
         found += [(n + 40, value) for n, value in given_out(later, table.slice(40), count)]
         expected = zip(plain["position"].to_pylist(), plain["value"].to_pylist(), strict=True)
         assert found == [(n, exactly(value)) for n, value in expected]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 
 import elsinore.quantitative as qre
 from elsinore.quantitative.items import as_item
-from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
+from elsinore.quantitative.streams import Streams
 from quantitative.test_instructions import as_seen, given_out
 from support.quantitative import called_by_python, cases
 from support.quantitative_numbers import WITH_NAN, queries, table_of
@@ -91,7 +91,7 @@ def test_items_rows_and_calls_agree_on_streams_with_nan(case: tuple[Query, list[
         return list(zip(places, as_seen(values), strict=True))
 
     def over_rows() -> Any:
-        return list(given_out(Runs(query.programs), table))
+        return list(given_out(Streams(query.programs), table))
 
     expected = outcome(interpreted)
     assert outcome(over_rows) == expected

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
-from elsinore.quantitative import rows
-from elsinore.quantitative.encoding import Reader
+from elsinore.quantitative import streams
 from elsinore.quantitative.machine import control
 from elsinore.quantitative.machine.control import Program
-from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
+from elsinore.quantitative.streams import Streams
 from elsinore.runtime.predicate_bits import bits
 from oracles.streaming import values_at_prefixes
 from support import quantitative as terms
@@ -29,7 +28,7 @@ def table_of(items: list[Any]) -> pa.Table:
     return pa.Table.from_pylist([item._asdict() for item in items], SCHEMA)
 
 
-def taken(runs: Runs, items: list[Any], codes: Any, count: int) -> list[tuple[int, Any]]:
+def taken(runs: Streams, items: list[Any], codes: Any, count: int) -> list[tuple[int, Any]]:
     if not items:
         return []
     table = table_of(items)
@@ -51,14 +50,12 @@ def test_streams_in_turn_have_the_defined_values_also_after_saving(
     expected.sort(key=lambda pair: pair[0])
     codes = (np.arange(len(stream)) % count).astype(np.int32)
     cut = data.draw(st.integers(0, len(stream)))
-    runs = Runs(query.programs)
+    runs = Streams(query.programs)
     found = taken(runs, stream[:cut], codes[:cut], count)
     if data.draw(st.booleans()):
-        later = Runs(Query(query.node).programs)
+        later = Streams(Query(query.node).programs)
         for code in range(count):
-            written = bytearray()
-            runs.save(code, written)
-            later.load(code, Reader(bytes(written)))
+            later.load(code, runs.save(code))
         runs = later
     found += [(n + cut, v) for n, v in taken(runs, stream[cut:], codes[cut:], count)]
     assert found == expected
@@ -109,7 +106,7 @@ def test_a_function_that_raises_leaves_all_streams_as_they_were_before_the_item(
 
     total = qre.iterate1(qre.atom(op=checked), qre.sum())
     table = pa.table({"v": [*range(1, 13), 5, 13, 7], "k": [0, 1, 2] * 5})
-    runs = Runs(total.programs)
+    runs = Streams(total.programs)
     codes = table["k"].to_numpy().astype(np.int32)
     with pytest.raises(qre.OperationError, match="ValueError: thirteen, at item 4") as caught:
         runs.run(table, np.zeros(15, np.int64), codes, 3)
@@ -167,7 +164,7 @@ def test_an_item_of_a_key_may_go_to_several_maps() -> None:
 def test_a_column_of_many_chunks_is_taken_a_chunk_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rows, "CHUNK", 7)
+    monkeypatch.setattr(streams, "CHUNK", 7)
     query = qre.iterate(qre.atom(qre.any, lambda i: i.v), qre.sum())
     table = pa.table({"v": pa.chunked_array([[1, 2, 3], list(range(20))])})
     found = query.run(table)["value"].to_pylist()

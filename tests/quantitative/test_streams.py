@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import ElsinoreError, InputError
-from elsinore.quantitative.rows import Runs, take
 from elsinore.quantitative.runnable import Query
 from support.quantitative import cases, queries
 
@@ -220,10 +219,9 @@ def test_rows_that_change_nothing_may_be_omitted(case: tuple[Query, list[Any]]) 
     expected = [
         (n, v) for n, item in enumerate(stream) if (v := singly.push(item)) is not qre.UNDEFINED
     ]
-    runs = Runs(query.programs)
-    told = np.array([runs.bits.of(item) for item in stream], np.int64)
-    found = take(rows, table, told)
-    assert list(zip(*found, strict=True)) == expected
+    told = np.array([rows.streams.bits.of(item) for item in stream], np.int64)
+    found = rows.streams.take_rows(table, told, last=rows.last)
+    assert list(zip(found.places.tolist(), found.boxed(), strict=True)) == expected
     assert rows.position == len(stream)
     assert rows.value == singly.value
 

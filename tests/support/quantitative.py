@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
-from elsinore.quantitative.encoding import Reader
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.machine import derive
 from elsinore.quantitative.machine.translate import CannotTranslate
@@ -223,20 +222,6 @@ def keyed_bodies() -> list[Query]:
         first_a,
         qre.sliding(per_sync, 2, ASSOCIATIVE),
     ]
-
-
-def saved(runs: Any, code: int = 0) -> bytes:
-    """Return the state of one of a query's streams."""
-    written = bytearray()
-    runs.save(code, written)
-    return bytes(written)
-
-
-def restored(query: Any, state: bytes) -> Any:
-    """Return a stream that continues from the state that `saved` returned."""
-    stream = query.start()
-    stream.streams.load(0, Reader(state))
-    return stream
 
 
 @contextmanager

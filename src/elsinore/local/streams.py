@@ -13,12 +13,11 @@ import pyarrow.compute as pc
 from elsinore.arrow import picked, to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.quantitative.check import check_keys, missing_attribute
-from elsinore.quantitative.machine.layout import attributes_read_of
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import CHUNK, codes_of, take
-from elsinore.quantitative.rows import take_rows as take_rows_of
+from elsinore.quantitative.rows import codes_of
 from elsinore.quantitative.runnable import NoValueWarning, Runnable
 from elsinore.quantitative.stream import Stream
+from elsinore.quantitative.streams import CHUNK
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.predicate_bits import bits, check_names, run_rows
 from elsinore.runtime.rate_mismatch import why_no_value
@@ -100,9 +99,8 @@ def take_rows(
     """Push all rows of a table to a stream; return positions and values."""
     table = _typed(as_table(data), type)
     start = stream.position
-    reads = attributes_read_of(stream.programs[0].node)
-    truths = bits(stream.programs[0].bits, table)
-    output = take_rows_of(stream.streams, table, truths, None, reads, last=stream.last)
+    truths = bits(stream.streams.bits, table)
+    output = stream.streams.take_rows(table, truths, last=stream.last)
     return pa.table({POSITION: output.places + start, "value": output.column()})
 
 
@@ -117,8 +115,9 @@ def iterate_rows(
     for begin in range(0, table.num_rows, CHUNK):
         part = table.slice(begin, CHUNK)
         start = stream.position
-        places, values = take(stream, part, bits(stream.programs[0].bits, part))
-        for place, value in zip(places, values, strict=True):
+        truths = bits(stream.streams.bits, part)
+        output = stream.streams.take_rows(part, truths, last=stream.last)
+        for place, value in zip(output.places.tolist(), output.boxed(), strict=True):
             yield start + place, value
 
 

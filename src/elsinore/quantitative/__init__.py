@@ -62,7 +62,8 @@ from elsinore.quantitative.relations import aggregate, join, project, select
 from elsinore.quantitative.rules import RateError
 from elsinore.quantitative.runnable import Chain, Keyed, NoValueWarning, Pipeline, Query, pipeline
 from elsinore.quantitative.sketches import sketch, sketch_quantile, sketched_quantile
-from elsinore.quantitative.stream import OperationError, Stream
+from elsinore.quantitative.stream import Stream
+from elsinore.quantitative.streams import OperationError
 
 item = Item()
 

@@ -13,15 +13,16 @@ from elsinore.arrow import to_arrow, to_numpy
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
-from elsinore.quantitative.encoding import Reader, decode, encode, varint
+from elsinore.quantitative.encoded_values import exactly
+from elsinore.quantitative.encoding import decode, encode
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Keyed, Runnable
+from elsinore.quantitative.streams import Streams
 from elsinore.quantitative.values import as_array
 from elsinore.saved_states import reading_state, seal, unseal
 
-SAVED_BY = "quantitative operator 5"  # the number is that of the layout of its states
+SAVED_BY = "quantitative operator 6"  # the number is that of the layout of its states
 ITEM = "item "  # what a column of an attribute is called, before its name
 PART = "condition "  # what a column of truth values is called, before its number
 SHOWN = "shown time"  # what a column of times is called that are given out as they are
@@ -67,7 +68,7 @@ class QuantitativeOperator:
         spec = unit.spec
         assert isinstance(spec, Spec)
         self._spec, self._one_slot = spec, options.one_slot
-        self._runs = Runs(spec.query.programs)
+        self._streams = Streams(spec.query.programs)
         self._last = -1  # the key of the last row, where keys come one after another
         self._keys = 0
         self.statistics = OperatorStatistics()
@@ -91,9 +92,9 @@ class QuantitativeOperator:
             columns[TYPE] = spec.conditions.types_of(classes, columns.get(TYPE))
         table = pa.table(columns) if columns else _bare(batch.num_rows)
         codes, count = self._codes(to_numpy(batch.column("key")))
-        outputs = self._runs.run(table, bits, codes, count)
+        outputs = self._streams.run(table, bits, codes, count)
         if self._one_slot:
-            self._runs.keep_only(int(codes[-1]))
+            self._streams.keep_only(int(codes[-1]))
         self.statistics.events += batch.num_rows
         self.statistics.matched += int(np.count_nonzero(bits))
         self.statistics.totals += len(outputs.places)
@@ -135,20 +136,16 @@ class QuantitativeOperator:
         A key that is between two matches of what is iterated is not open: `iter_last` of episodes
         keeps nothing of a patient between two episodes.
         """
-        return self._runs.open_codes(self._keys)
+        return self._streams.open_codes(self._keys)
 
     def save(self) -> bytes:
         """Return the states of all streams that are no longer as a new one would be.
 
         Raises StateError for values that saved states do not hold.
         """
-        used = np.zeros(self._keys, bool)
-        used[self.open_keys()] = True
-        states = bytearray()
-        for code in np.flatnonzero(used).tolist():
-            self._runs.save(code, states)
-        head = bytes((self._one_slot,)) + varint(self._last + 1) + varint(self._keys)
-        content = head + np.packbits(used).tobytes() + bytes(states)
+        codes = self.open_keys().tolist()
+        head = encode((self._one_slot, self._last, self._keys, codes))
+        content = b"\n".join([head, *map(self._streams.save, codes)])
         return seal(SAVED_BY, fingerprint(self._spec.query.stages), content)
 
     @classmethod
@@ -160,13 +157,15 @@ class QuantitativeOperator:
         """
         spec = unit.spec
         assert isinstance(spec, Spec)
-        reader = Reader(unseal(SAVED_BY, fingerprint(spec.query.stages), blob))
-        operator = cls(unit, OperatorOptions(one_slot=reader.bytes(1) != b"\0"))
-        operator._last, operator._keys = reader.number() - 1, reader.number()
-        bits = np.frombuffer(reader.bytes(-(-operator._keys // 8)), np.uint8)
-        for code in np.flatnonzero(np.unpackbits(bits, count=operator._keys)).tolist():
-            operator._runs.load(code, reader)
-        reader.check_end()
+        content = unseal(SAVED_BY, fingerprint(spec.query.stages), blob)
+        head, *states = bytes(content).split(b"\n")
+        one_slot, last, keys, codes = decode(head)
+        operator = cls(unit, OperatorOptions(one_slot=exactly(bool, one_slot)))
+        operator._last, operator._keys = exactly(int, last), exactly(int, keys)
+        for code, state in zip(codes, states, strict=True):
+            if not 0 <= code < operator._keys:
+                raise ValueError("a key beyond the number of keys")
+            operator._streams.load(code, state)
         return operator
 
     def _codes(self, keys: np.ndarray) -> tuple[np.ndarray, int]:

@@ -40,7 +40,8 @@ class Runnable:
     def programs(self) -> tuple[Program, ...]:
         """The programs of the stages, which all streams of the query share."""
         if self._programs is None:
-            self._programs = tuple(map(Program, self.stages))
+            stages = enumerate(self.stages)
+            self._programs = tuple(Program(node, name=str(n)) for n, node in stages)
         return self._programs
 
     @property

@@ -17,8 +17,9 @@ from elsinore.quantitative.conditions import Conditions, truth
 from elsinore.quantitative.machine.batch import Values
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, Predicate
-from elsinore.quantitative.rows import Runs, column_of
+from elsinore.quantitative.rows import column_of
 from elsinore.quantitative.runnable import Runnable
+from elsinore.quantitative.streams import Streams
 from elsinore.runtime.classify import type_numbers
 
 SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's cache
@@ -95,13 +96,13 @@ def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
 
 def run_rows(query: Runnable, table: pa.Table, codes: Any, count: int) -> tuple[Any, pa.Array]:
     """Run a query over rows, row i of stream `codes[i]`; return the rows with values, and these."""
-    runs = Runs(query.programs)
-    predicates = PredicateBits(runs.bits)
+    streams = Streams(query.programs)
+    predicates = PredicateBits(streams.bits)
     places: list[Any] = [np.zeros(0, np.int64)]
     values: list[Values] = []
     for begin in range(0, table.num_rows, SLICE):
         part = table.slice(begin, SLICE)
-        output = runs.run(part, predicates.bits(part), codes[begin : begin + SLICE], count)
+        output = streams.run(part, predicates.bits(part), codes[begin : begin + SLICE], count)
         places.append(output.places + begin)
         values += output.values
     return np.concatenate(places), column_of(values)

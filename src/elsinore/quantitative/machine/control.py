@@ -281,12 +281,11 @@ class KeyedProgram(Program):
         self.mask, self.test = self.bits.mask_or_test(node.sync)
 
 
-def key_programs(program: Program) -> dict[str, KeyedProgram]:
-    """Return the programs of keys in a query, also of keys within keys, by name."""
-    programs = {keyed.name: keyed for keyed in program.keyed.values()}
-    for keyed in list(programs.values()):
-        programs |= key_programs(keyed)
-    return programs
+def key_programs(programs: Sequence[Program]) -> dict[str, KeyedProgram]:
+    """Return the programs of keys in queries, also of keys within keys, by name."""
+    within = [keyed for program in programs for keyed in program.keyed.values()]
+    by_name = {keyed.name: keyed for keyed in within}
+    return by_name | key_programs(within) if within else by_name
 
 
 def is_same(left: Any, right: Any) -> bool:
