@@ -18,7 +18,7 @@ from elsinore.errors import InputError, StateError, did_you_mean
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.encoded_values import UnsupportedValueError, exactly
 from elsinore.quantitative.encoding import decode, encode
-from elsinore.quantitative.items import UNDEFINED, record_type
+from elsinore.quantitative.items import UNDEFINED
 from elsinore.quantitative.machine.batch import Batch, Values
 from elsinore.quantitative.machine.columns import Rows
 from elsinore.quantitative.machine.control import Program, key_programs
@@ -47,19 +47,10 @@ class OperationError(InputError):
     `expression` the function and the sub-expression. The stream is as it was before the item.
     """
 
-    row = 0  # the item's number among those that were taken together
-
     def __init__(self, message: str, *, item: Any, position: int, expression: str) -> None:
         super().__init__(message)
         self.item, self.position, self.expression = item, position, expression
         self.taken: tuple[list[int], list[Any]] = ([], [])  # values of the items before it
-
-    def show(self, item: Any) -> None:
-        """Tell of the item as it is, where only some of its attributes were read."""
-        (message,) = self.args
-        before, after = (f"{_has(self.__cause__, each)}, at item" for each in (self.item, item))
-        self.args = (message.replace(before, after, 1).replace(shown(self.item), shown(item)),)
-        self.item = item
 
 
 def _has(cause: BaseException | None, item: Any) -> str:
@@ -152,13 +143,7 @@ class Streams:
             part, of_part = table.slice(start, CHUNK), bits[start : start + CHUNK]
             rows = None if idle is None else np.flatnonzero(~idle[of_part])
             of_rows = None if codes is None else codes[start : start + CHUNK]
-            try:
-                few, more = self.take(of_part, Rows(part, names), of_rows, rows, last)
-            except OperationError as error:
-                if len(self.programs) == 1:  # else it may be a later query's item
-                    record = record_type(tuple(part.column_names))
-                    error.show(record(*(column[error.row].as_py() for column in part.columns)))
-                raise
+            few, more = self.take(of_part, Rows(part, names), of_rows, rows, last)
             places.append(few + start)
             values.append(more)
         return Output(np.concatenate(places), tuple(values))
@@ -204,7 +189,7 @@ class Streams:
         if batch.error is not None:
             error = self._error(batch, 0 if codes is None else int(codes[taken]))
             if isinstance(error, OperationError):
-                error.row, error.taken = taken, (places.tolist(), batch.values.to_list())
+                error.taken = places.tolist(), batch.values.to_list()
                 raise error from batch.error
             raise error
         return places, batch.values
@@ -215,7 +200,8 @@ class Streams:
         assert cause is not None
         if moment.item_class < 0:  # a condition of a later query, which says what is wrong
             return cause
-        item, whole = moment.item(), described(program.node)
+        item: Any = moment.items.whole_row(moment.row) if moment.is_row else moment.item()
+        whole = described(program.node)
         if isinstance(cause, InputError):
             where, text, name = whole, str(cause).removesuffix("."), "key"
         else:

@@ -1,10 +1,9 @@
+from elsinore.quantitative.machine.frames cimport Buffer
 from elsinore.quantitative.machine.memory cimport Memory
 from elsinore.quantitative.machine.steps cimport Moment
-from elsinore.quantitative.machine.tagged cimport Tagged
 
-cdef class Values(Tagged):
-    cdef public Py_ssize_t count
-    cdef public object shape
+cdef class Values(Buffer):
+    cdef public object form
     cdef public Py_ssize_t width
     cdef public int[::1] tags
     cdef public list earlier

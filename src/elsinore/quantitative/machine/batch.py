@@ -10,122 +10,79 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow
-from elsinore.quantitative.machine.frames import Frame
-from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE, OBJECT
+from elsinore.quantitative.machine.frames import Buffer, Frame, append
+from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE
 from elsinore.quantitative.machine.memory import Memory
 from elsinore.quantitative.machine.steps import NOTHING, Moment, step
-from elsinore.quantitative.machine.tagged import Tagged, copy_number
+from elsinore.quantitative.machine.tagged import boxed
 from elsinore.quantitative.machine.transitions import Transition, built
 from elsinore.quantitative.values import as_array, struct_of
-from elsinore.structs import longer
 
-FEW = 64  # values that there is room for at first
+FEW = 64  # places of values that there is room for at first
 
 
-class Values(Tagged):
-    """Values of a query, each of `width` parts; `whole` of one that is an object is its place.
+class Values(Buffer):
+    """Values of a query, the parts of each one after another.
 
-    shape: the structure of the values (`transitions.shape_of`), which `earlier` ones did not have:
-    these are Python's. tags: by part, a bit for each tag that there is.
+    form: the structure of the values (`transitions.form_of`), which `earlier` ones did not have:
+    these are Python's; width: how many parts a value has; tags: by part, a bit for each tag that
+    there is.
     """
 
     def __init__(self) -> None:
-        super().__init__(FEW)
-        self.count, self.shape, self.width, self.objects = 0, None, 1, []
+        super().__init__(0)
+        self.form, self.width = None, 1
         self.tags = np.zeros(1, np.int32)
         self.earlier: list[Any] = []
 
     def __len__(self) -> int:
-        return len(self.earlier) + self.count
+        return len(self.earlier) + self.count // self.width
 
     def to_list(self) -> list[Any]:
         """Return the values as Python's."""
-        columns = [_boxed_column(column, self.objects) for column in self._columns()]
-        if not self.count:
-            return list(self.earlier)
-        return [*self.earlier, *_rows(self.shape, iter(columns))]
+        values = [built(self.form, self, begin) for begin in range(0, self.count, self.width)]
+        return [*self.earlier, *values]
 
     def column(self) -> pa.Array:
         """Return the values as a column of Arrow. Raises InputError for values of several kinds."""
         if self.earlier or not self.count:
             return as_array(self.to_list())
-        return self._column(
-            self.shape, zip(self._columns(), np.asarray(self.tags).tolist(), strict=True)
-        )
+        return self._column(self.form)
 
-    def _columns(self) -> list[Any]:
-        """Return the parts of the values, each as an array."""
-        used = self.array[: self.count * self.width].reshape(-1, self.width)
-        return [used[:, part] for part in range(self.width)]
-
-    def _column(self, shape: Any, columns: Any) -> pa.Array:
-        if isinstance(shape, tuple):
-            kind, *parts = shape
-            return struct_of(kind, [self._column(part, columns) for part in parts])
-        column, tags = next(columns)
+    def _column(self, form: Any) -> pa.Array:
+        """Return a part of the values, or the column of records with several."""
+        if isinstance(form, tuple):
+            kind, *parts = form
+            return struct_of(kind, [self._column(part) for part in parts])
+        tags = self.tags[form]
         kind = tags & ~(1 << NONE)
         if kind not in {1 << BOOL, 1 << INT, 1 << DOUBLE}:
-            return as_array(_boxed_column(column, self.objects))
-        present = column["tag"] != NONE if tags != kind else None
+            places = range(form, self.count, self.width)
+            return as_array([boxed(self, place) for place in places])
+        column = self.array[: self.count][form :: self.width]
         values = column["number"] if kind == 1 << DOUBLE else column["whole"]
         if kind == 1 << BOOL:
             values = values != 0
-        return to_arrow(np.ascontiguousarray(values), mask=None if present is None else ~present)
-
-
-def _boxed_column(column: Any, objects: list[Any]) -> list[Any]:
-    """Return tagged values as Python's."""
-    numbers, wholes = column["number"].tolist(), column["whole"].tolist()
-    values: list[Any] = []
-    for place, tag in enumerate(column["tag"].tolist()):
-        if tag == DOUBLE:
-            values.append(numbers[place])
-        elif tag == INT:
-            values.append(wholes[place])
-        elif tag == BOOL:
-            values.append(wholes[place] != 0)
-        else:
-            values.append(objects[wholes[place]] if tag == OBJECT else None)
-    return values
-
-
-def _rows(shape: Any, columns: Any) -> list[Any]:
-    """Return values of a structure, of the columns of their parts."""
-    if not isinstance(shape, tuple):
-        values: list[Any] = next(columns)
-        return values
-    kind, *parts = shape
-    lists = [_rows(part, columns) for part in parts]
-    if kind is tuple:
-        return list(zip(*lists, strict=True))
-    return list(map(kind, *lists))
+        mask = None if tags == kind else column["tag"] == NONE
+        return to_arrow(np.ascontiguousarray(values), mask=mask)
 
 
 @cython.cfunc
 def _append(values: Values, transition: Transition, frame: Frame) -> cython.int:
     """Append the value that a transition has in a frame."""
-    if transition.shape is not values.shape:
-        if transition.shape != values.shape:
+    if transition.form is not values.form:
+        if transition.form != values.form:
             values.earlier = values.to_list()
-            values.count = 0
+            values.count, values.objects = 0, []
             values.width = transition.value_slots.shape[0] - 1
             values.tags = np.zeros(values.width, np.int32)
-        values.shape = transition.shape
-    width: cython.Py_ssize_t = values.width
-    begin: cython.Py_ssize_t = values.count * width
-    if begin + width > values.values.shape[0]:
-        values.array = values.values = longer(values.array, 0, begin, 4 * (begin + width))
+        values.form = transition.form
     part: cython.Py_ssize_t
     slot: cython.Py_ssize_t
-    tag: cython.int
-    for part in range(width):
+    for part in range(values.width):
         slot = transition.value_slots[part]
-        tag = copy_number(values, begin + part, frame, slot)
-        values.tags[part] |= 1 << tag
-        if tag == OBJECT:
-            values.values[begin + part].whole = len(values.objects)
-            values.objects.append(frame.objects[slot])
-    values.count += 1
+        append(values, frame, slot)
+        values.tags[part] |= 1 << frame.values[slot].tag
     return 0
 
 
@@ -250,7 +207,7 @@ class Batch:
 @cython.cfunc
 def _note(batch: Batch, row: cython.Py_ssize_t) -> cython.int:
     """Note that there is a value after an item."""
-    count: cython.Py_ssize_t = len(batch.values.earlier) + batch.values.count - 1
+    count: cython.Py_ssize_t = len(batch.values) - 1
     if count == batch.places.shape[0]:
         array = np.zeros(2 * count, np.int64)
         array[:count] = batch.places_array

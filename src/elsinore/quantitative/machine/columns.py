@@ -75,6 +75,11 @@ class Rows:
             self.lists = {name: as_list(whole(self.table[name])) for name in names}
         return tuple.__new__(self.record, [column[number] for column in self.lists.values()])
 
+    def whole_row(self, number: int) -> Any:
+        """Return a row with all of the table's columns, for messages."""
+        record = record_type(tuple(self.table.column_names))
+        return record(*(column[number].as_py() for column in self.table.columns))
+
 
 def as_list(column: pa.Array) -> list[Any]:
     """Return a column as Python's values; each text of a dictionary is made once.

@@ -27,7 +27,7 @@ from elsinore.quantitative.machine.numbering import Numbering
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.machine.sliding import compact
 from elsinore.quantitative.machine.steps import Keys, Moment, carry_out_first
-from elsinore.quantitative.machine.symbols import Parts, parts_of
+from elsinore.quantitative.machine.symbols import in_form, parts_of
 from elsinore.quantitative.machine.transitions import Choice, Transition, built
 from elsinore.quantitative.nodes import Atom, MapCollect, Node
 from elsinore.quantitative.windows import Sliding
@@ -118,14 +118,15 @@ class Program:
 
     def stacks_of(self, memory: Memory, code: int) -> Stacks:
         """Return, by atom, the values of the thread that waits there, or None."""
-        control, values = memory.state(code)
+        control: Control | None = memory.controls[code]
         if control is None:
             return self.begin()[0]
+        begin = code * memory.width
         return tuple(
             None
             if stack is None
             else tuple(
-                _saved(below, _value(pattern, values))
+                _saved(below, built(pattern, memory, begin))
                 for below, pattern in zip(place.below, stack, strict=True)
             )
             for place, stack in zip(self.layout.atoms, control.waiting, strict=True)
@@ -206,7 +207,9 @@ class Program:
     ) -> Transition | Choice:
         symbols = registers(control.size)
         before = tuple(
-            None if stack is None else tuple(_symbol(pattern, symbols) for pattern in stack)
+            None
+            if stack is None
+            else tuple(in_form(pattern, symbols.__getitem__) for pattern in stack)
             for stack in control.waiting
         )
         try:
@@ -312,15 +315,6 @@ def _pattern(values: list[Any], value: Any) -> Any:
     return len(values) - 1
 
 
-def _value(pattern: Any, values: Sequence[Any]) -> Any:
-    """Return the value in a register, or the tuple or record of the values in several."""
-    if not isinstance(pattern, tuple):
-        return values[pattern]
-    kind, *patterns = pattern
-    parts = [_value(part, values) for part in patterns]
-    return tuple(parts) if kind is tuple else kind(*parts)
-
-
 def _saved(place: Place, value: Any) -> Any:
     """Return what is saved of a value on a stack, which a place gave."""
     window = getattr(place.node, "window", None)
@@ -333,14 +327,6 @@ def _restored(place: Place, value: Any) -> Any:
     """Return the value on a stack of what was saved of it. Raises ValueError for another one."""
     window = getattr(place.node, "window", None)
     return window.empty.restored(value) if isinstance(window, ExponentialHistogram) else value
-
-
-def _symbol(pattern: Any, symbols: Sequence[Any]) -> Any:
-    """Return the symbol of a register, or that of a tuple or record in several."""
-    if not isinstance(pattern, tuple):
-        return symbols[pattern]
-    kind, *patterns = pattern
-    return Parts(kind, [_symbol(part, symbols) for part in patterns])
 
 
 def transitions_of(transition: Transition | Choice) -> list[Transition]:

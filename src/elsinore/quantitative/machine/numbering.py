@@ -15,6 +15,7 @@ from elsinore.quantitative.machine.symbols import (
     Parts,
     Register,
     Symbol,
+    form_of,
 )
 from elsinore.quantitative.machine.transitions import Numbered, Transition
 
@@ -33,8 +34,9 @@ class Numbering:
 
     def pattern(self, symbol: Symbol) -> Any:
         """Return the register of a symbol, or those of its parts."""
-        if isinstance(symbol, Parts):
-            return (symbol.kind, *map(self.pattern, symbol.parts))
+        return form_of(symbol, self._register)
+
+    def _register(self, symbol: Symbol) -> int:
         for number, known in enumerate(self.kept):
             if known is symbol:
                 return number
@@ -63,7 +65,7 @@ class Numbering:
         arguments: list[int] = []
         code = [self._numbered(line, labels, arguments) for line in lines]
         registers = [self._slots[id(symbol)] for symbol in self.kept]
-        value_slots = None if value is None else self._slots_of(value)
+        value_slots = None if value is None else form_of(value, lambda part: self._slots[id(part)])
         return Transition(
             target,
             code,
@@ -100,11 +102,6 @@ class Numbering:
             number -= 1
             after = labels.get(id(line.label), number) if line.code == ins.JUMP else number
         return labels
-
-    def _slots_of(self, symbol: Symbol) -> Any:
-        if isinstance(symbol, Parts):
-            return (symbol.kind, *map(self._slots_of, symbol.parts))
-        return self._slots[id(symbol)]
 
     def _numbered(self, line: Line, labels: dict[int, int], arguments: list[int]) -> Numbered:
         """Return an instruction with slots in place of symbols."""

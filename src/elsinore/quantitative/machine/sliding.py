@@ -17,7 +17,16 @@ from typing import Any
 
 from elsinore.quantitative.machine import instructions as ins
 from elsinore.quantitative.machine.frames import Buffer
-from elsinore.quantitative.machine.symbols import Emitter, Label, Parts, Result, Symbol, fields_of
+from elsinore.quantitative.machine.symbols import (
+    Emitter,
+    Label,
+    Parts,
+    Result,
+    Symbol,
+    fields_of,
+    form_of,
+    in_form,
+)
 from elsinore.quantitative.windows import Sliding
 
 EMPTY = Buffer(0)  # never changed: a first value makes a buffer of its own
@@ -280,25 +289,17 @@ def _part_of(buffer: Buffer, first: int, beyond: int) -> Buffer:
 
 def leaves_of(symbol: Symbol) -> list[Symbol]:
     """Return the parts of a symbol that have no parts."""
-    if not isinstance(symbol, Parts):
-        return [symbol]
-    return [leaf for part in symbol.parts for leaf in leaves_of(part)]
+    leaves: list[Symbol] = []
+    form_of(symbol, leaves.append)
+    return leaves
 
 
 def shape_of(symbol: Symbol) -> Any:
     """Return the structure of a symbol's parts."""
-    if not isinstance(symbol, Parts):
-        return 0
-    return symbol.kind, tuple(map(shape_of, symbol.parts))
+    return form_of(symbol, lambda _: 0)
 
 
 def with_leaves(symbol: Symbol, leaves: Sequence[Symbol]) -> Symbol:
     """Return a symbol of the same structure with other leaves."""
     remaining = iter(leaves)
-
-    def built(symbol: Symbol) -> Symbol:
-        if isinstance(symbol, Parts):
-            return Parts(symbol.kind, list(map(built, symbol.parts)))
-        return next(remaining)
-
-    return built(symbol)
+    return in_form(shape_of(symbol), lambda _: next(remaining))

@@ -7,7 +7,7 @@ are read, so that accumulators such as (count, sum) are numbers in registers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -263,6 +263,21 @@ class Emitter:
         self.lines[:] = [
             line if isinstance(line, Label) else line.renamed(symbol, target) for line in self.lines
         ]
+
+
+def form_of(symbol: Symbol, leaf: Callable[[Symbol], Any]) -> Any:
+    """Return what `leaf` makes of a symbol, or the kind of several in parts and that of each."""
+    if isinstance(symbol, Parts):
+        return (symbol.kind, *[form_of(part, leaf) for part in symbol.parts])
+    return leaf(symbol)
+
+
+def in_form(form: Any, leaf: Callable[[Any], Symbol]) -> Symbol:
+    """Return the symbol in parts of a form, `leaf` of each of its leaves."""
+    if isinstance(form, tuple):
+        kind, *parts = form
+        return Parts(kind, [in_form(part, leaf) for part in parts])
+    return leaf(form)
 
 
 def parts_of(value: Any) -> Sequence[Any] | None:

@@ -19,7 +19,7 @@ cdef class Transition:
     cdef public Py_ssize_t move_count
     cdef public Py_ssize_t item
     cdef public object value
-    cdef public object shape
+    cdef public object form
     cdef public int[::1] value_slots
     cdef public bint stays
     cdef public bint is_idle

@@ -36,8 +36,8 @@ class Transition:
     Slots of the frame: the registers before the item, the item (`item`, -1 if it is not needed),
     constants, results. loads: the registers that are read; moves: pairs of a slot and the register
     after the item that gets its value. value: the slot of the query's value, or the class of a
-    tuple or record and the slots of its parts; None without a value. shape: the same for all values
-    of one structure; value_slots: the slots in it. sources: by instruction, the place in the query
+    tuple or record and the slots of its parts; None without a value. form: the structure of the
+    value; value_slots: the slots in it. sources: by instruction, the place in the query
     and the function that messages name. may_raise: whether something may raise after keys have
     changed.
     """
@@ -66,7 +66,8 @@ class Transition:
         place: cython.Py_ssize_t
         for place in range(len(constants)):
             store(self.constants, place, constants[place])
-        self.shape, slots = shape_of(value)
+        slots: list[int] = []
+        self.form = form_of(value, slots)
         self.value_slots = np.array([*slots, 0], np.int32)
         read = {slot for line in code for slot in read_slots(line, arguments)}
         moves = [
@@ -102,27 +103,28 @@ def read_slots(line: Numbered, arguments: Sequence[int]) -> Sequence[int]:
     return (left,)
 
 
-def shape_of(value: Any) -> tuple[Any, list[int]]:
-    """Return the structure of a value, and its slots.
+def form_of(value: Any, leaves: list[int]) -> Any:
+    """Return the structure of a value, with the numbers of its parts; append these to `leaves`.
 
-    >>> shape_of((tuple, 5, (tuple, 7)))
-    ((<class 'tuple'>, 0, (<class 'tuple'>, 0)), [5, 7])
+    >>> slots = []
+    >>> form_of((tuple, 5, (tuple, 7, 9)), slots), slots
+    ((<class 'tuple'>, 0, (<class 'tuple'>, 1, 2)), [5, 7, 9])
     """
+    if isinstance(value, tuple):
+        kind, *parts = value
+        return (kind, *[form_of(part, leaves) for part in parts])
     if value is None:
-        return None, []
-    if not isinstance(value, tuple):
-        return 0, [value]
-    kind, *parts = value
-    shapes = [shape_of(part) for part in parts]
-    return (kind, *(shape for shape, _ in shapes)), [slot for _, slots in shapes for slot in slots]
+        return None
+    leaves.append(value)
+    return len(leaves) - 1
 
 
-def built(value: Any, frame: Tagged) -> Any:
-    """Return the value in a slot, or the tuple or record of the values in several."""
-    if not isinstance(value, tuple):
-        return boxed(frame, value)
-    kind, *parts = value
-    values = [built(part, frame) for part in parts]
+def built(form: Any, tagged: Tagged, begin: int = 0) -> Any:
+    """Return a tagged value, or the tuple or record of several; places are counted from `begin`."""
+    if not isinstance(form, tuple):
+        return boxed(tagged, begin + form)
+    kind, *parts = form
+    values = [built(part, tagged, begin) for part in parts]
     return tuple(values) if kind is tuple else kind(*values)
 
 
