@@ -84,7 +84,7 @@ def calls(query: Query) -> list[tuple[Any, list[Any]]]:
                 first = transition.first_constant
                 slots = [transition.arguments[begin + n] - first for n in range(count)]
                 known = range(transition.constant_count)
-                constants = [transition.constant_objects[n] if n in known else ... for n in slots]
+                constants = [transition.constants.objects[n] if n in known else ... for n in slots]
                 found.append((transition.functions[place], constants))
     return found
 
@@ -152,12 +152,12 @@ def test_a_function_reads_what_its_code_names() -> None:
     def deletes(value: Any) -> None:
         del value
 
-    assert [reads(lambda x, y: y, place) for place in (0, 1, 2)] == [False, True, True]
-    assert reads(inner, 0)
-    assert reads(deletes, 0)
-    assert reads(max, 0)
-    assert reads(lambda *values: 1, 0)
-    assert reads(lambda x, y: (y, x), 0)  # with one instruction from Python 3.13 on
+    assert [reads(lambda x, y: y, place, 3) for place in (0, 1, 2)] == [False, True, True]
+    assert reads(inner, 0, 1)
+    assert reads(deletes, 0, 1)
+    assert reads(max, 0, 1)
+    assert reads(lambda *values: 1, 0, 1)
+    assert reads(lambda x, y: (y, x), 0, 2)  # with one instruction from Python 3.13 on
 
 
 def test_queries_without_values_are_told() -> None:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.buckets import Histogram
 from elsinore.quantitative.cells import cell_of, power
-from elsinore.quantitative.folds import Counting, Fold
+from elsinore.quantitative.folds import Counting, Fold, check_fraction
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import check_size
 
@@ -34,8 +34,7 @@ def approx_quantile(fraction: float, eps: float) -> Fold:
     infinities, which have no place in the order.
     """
     _check_eps(eps)
-    if not 0 <= fraction <= 1:
-        raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")
+    check_fraction(fraction)
     base = math.log1p(eps)
 
     def value_of(cell: tuple[int, int]) -> float:
@@ -57,10 +56,7 @@ def approx_median(eps: float) -> Fold:
     >>> fold.finish(counted) <= 7.0 <= 1.01 * fold.finish(counted)
     True
     """
-    quantile = approx_quantile(0.5, eps)
-    return Fold(
-        name=f"approx_median({eps})", init=quantile.init, step=quantile.step, finish=quantile.finish
-    )
+    return replace(approx_quantile(0.5, eps), name=f"approx_median({eps})")
 
 
 @dataclass(frozen=True, slots=True)

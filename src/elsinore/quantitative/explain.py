@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from elsinore.errors import ElsinoreError, did_you_mean, escaped
 from elsinore.quantitative.nodes import Node, Window, form_of
@@ -12,15 +11,6 @@ from elsinore.quantitative.nodes import Node, Window, form_of
 Parts = Sequence[tuple[tuple[str, ...], tuple[Node, ...]]]  # attributes of keys, and stages
 
 MOST = 38  # characters in a line of a box of a picture
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A node of an expression tree: its combinator, its rate, and the nodes below it."""
-
-    title: str
-    rate: str
-    below: tuple[Box, ...]
 
 
 def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word for it
@@ -42,11 +32,9 @@ def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word
     return escaped(formats[format](parts))
 
 
-def tree(node: Node) -> Box:
-    """Return a node's expression tree, in the combinators that the user wrote."""
-    form = form_of(node)
-    algorithm = f" ({node.window.how})" if isinstance(node, Window) else ""
-    return Box(form.title + algorithm, str(node.rate), tuple(map(tree, form.parts)))
+def _title(node: Node) -> str:
+    """Return a node's combinator as the user wrote it, and how a window is kept up."""
+    return form_of(node).title + (f" ({node.window.how})" if isinstance(node, Window) else "")
 
 
 def _text(parts: Parts) -> str:
@@ -64,16 +52,17 @@ def _lines(stages: tuple[Node, ...]) -> list[str]:
     """Return the trees of a pipeline, how its stages run, and warnings."""
     lines: list[str] = []
 
-    def add(box: Box, first: str, indent: str) -> None:
-        lines.append(f"{first}{box.title}: {box.rate}")
-        for place, part in enumerate(box.below):
-            final = place == len(box.below) - 1
+    def add(node: Node, first: str, indent: str) -> None:
+        lines.append(f"{first}{_title(node)}: {node.rate}")
+        parts = form_of(node).parts
+        for place, part in enumerate(parts):
+            final = place == len(parts) - 1
             add(part, indent + ("└─ " if final else "├─ "), indent + ("   " if final else "│  "))
 
     for place, stage in enumerate(stages):
         if len(stages) > 1:
             lines.append(f"{'>> ' if place else ''}stage {place + 1}")
-        add(tree(stage), "", "")
+        add(stage, "", "")
     lines += [f"warning: {text}" for stage in stages for text in stage.warnings]
     return lines
 
@@ -81,8 +70,8 @@ def _lines(stages: tuple[Node, ...]) -> list[str]:
 def _mermaid(parts: Parts) -> str:
     from elsinore.operators.pictures import mermaid_text  # noqa: PLC0415 - loads the planner
 
-    def label(box: Box) -> str:
-        return f'["{mermaid_text(box.title)}<br/>{mermaid_text(box.rate)}"]'
+    def label(node: Node) -> str:
+        return f'["{mermaid_text(_title(node))}<br/>{mermaid_text(str(node.rate))}"]'
 
     lines = _drawing(parts, label, "{} --> {}", "{} ==>|values are items| {}")
     return "\n".join(["flowchart TB", *lines]) + "\n"
@@ -91,8 +80,8 @@ def _mermaid(parts: Parts) -> str:
 def _svg(parts: Parts) -> str:
     from elsinore.operators.pictures import STYLE, quoted, svg_of_dot  # noqa: PLC0415
 
-    def label(box: Box) -> str:
-        return f" [label={quoted(_cut(box.title), _cut(box.rate))}]"
+    def label(node: Node) -> str:
+        return f" [label={quoted(_cut(_title(node)), _cut(str(node.rate)))}]"
 
     stage_arrow = '{} -> {} [label=">>", penwidth=2, arrowhead=normal, constraint=false]'
     lines = _drawing(parts, label, "{} -> {}", stage_arrow)
@@ -101,20 +90,20 @@ def _svg(parts: Parts) -> str:
 
 
 def _drawing(
-    parts: Parts, label: Callable[[Box], str], arrow: str, stage_arrow: str
+    parts: Parts, label: Callable[[Node], str], arrow: str, stage_arrow: str
 ) -> Iterator[str]:
-    """Yield a line for each box of the trees, for each arrow to a box below, and between stages."""
+    """Yield a line for each node of the trees, for each arrow to a part, and between stages."""
     lines: list[str] = []
     numbers = itertools.count()
 
-    def add(box: Box) -> str:
+    def add(node: Node) -> str:
         name = f"n{next(numbers)}"
-        lines.append(f"{name}{label(box)}")
-        for part in box.below:
+        lines.append(f"{name}{label(node)}")
+        for part in form_of(node).parts:
             lines.append(arrow.format(name, add(part)))
         return name
 
-    roots = [add(tree(stage)) for _, stages in parts for stage in stages]
+    roots = [add(stage) for _, stages in parts for stage in stages]
     lines += [stage_arrow.format(*stages) for stages in itertools.pairwise(roots)]
     return (f"  {line}" for line in lines)
 

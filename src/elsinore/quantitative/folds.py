@@ -326,14 +326,19 @@ def quantile(fraction: float) -> Fold:
 
     Keeps all values, as every exact quantile must. None if there are none. NaN is rejected.
     """
-    if not 0 <= fraction <= 1:
-        raise QuerySemanticError(f"The fraction of a quantile is from 0 to 1, not {fraction}.")
+    check_fraction(fraction)
     return Fold(
         name=f"quantile({fraction})",
         init=EMPTY_BAG,
         step=Adding(fraction),
         finish=AtFraction(fraction),
     )
+
+
+def check_fraction(fraction: float) -> None:
+    """Raise QuerySemanticError unless the fraction of a quantile is from 0 to 1."""
+    if not 0 <= fraction <= 1:
+        raise QuerySemanticError(f"The fraction of a quantile is from 0 to 1, not {fraction}.")
 
 
 def median() -> Fold:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.errors import InputError, QuerySemanticError, SetupError
-from elsinore.quantitative.folds import Fold, is_comparable
+from elsinore.quantitative.folds import Fold, check_fraction, is_comparable
 from elsinore.quantitative.windows import State, check_size
 
 CHUNK = 256  # values that are added to a sketch of the library together
@@ -127,14 +127,14 @@ def sketched_quantile(sketches: Iterable[bytes], fraction: float) -> float | Non
     >>> abs(sketched_quantile(parts, 0.5) - 500) < 30
     True
     """
-    _check_fraction(fraction)
+    check_fraction(fraction)
     parts = [sketch_of(data) for data in sketches]
     return parts[0].merged(*parts[1:]).quantile(fraction) if parts else None
 
 
 def sketch_quantile(fraction: float, error: float = 0.01) -> Fold:
     """Return the fold of values to their quantile, with a rank within a share `error` of them."""
-    _check_fraction(fraction)
+    check_fraction(fraction)
     return Fold(
         name=f"sketch_quantile({fraction}, {error})",
         init=Sketch.empty(_checked(error)),
@@ -159,7 +159,7 @@ class SketchedWindow:
 
     def __post_init__(self) -> None:
         _checked(self.error)
-        _check_fraction(self.fraction)
+        check_fraction(self.fraction)
         check_size("approx_quantile_in_window", self.size)
 
     @property
@@ -233,8 +233,3 @@ def _checked(error: float) -> float:
     if not 0 < error < 1:
         raise QuerySemanticError(f"An error is between 0 and 1, not {error}.")
     return error
-
-
-def _check_fraction(fraction: float) -> None:
-    if not 0 <= fraction <= 1:
-        raise QuerySemanticError(f"The fraction of a quantile is from 0 to 1, not {fraction}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,7 +20,11 @@ def check_size(name: str, size: object) -> None:
 
 
 class WindowState(Protocol):
-    """A window over the last `size` values."""
+    """A window over the last `size` values: `Sliding`, or a summary of them.
+
+    A summary has `empty`, the state before any value, and functions of a state, which is never
+    changed: `push` of a state and a value returns the next state, `value` of a state the result.
+    """
 
     @property
     def fold(self) -> Fold:
@@ -34,22 +37,6 @@ class WindowState(Protocol):
     @property
     def how(self) -> str:
         """How the window is kept up, in words."""
-
-
-class Summary(WindowState, Protocol):
-    """A window that is kept as a summary of its values; a state of it is never changed."""
-
-    @property
-    def empty(self) -> Any:
-        """The state of a window that nothing was pushed to."""
-
-    @property
-    def push(self) -> Callable[[Any, Any], Any]:
-        """A function of a state and a value that returns the state after the value."""
-
-    @property
-    def value(self) -> Callable[[Any], Any]:
-        """A function of a state that returns the window's value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,15 +72,10 @@ class Place:
     def value_is_read(self) -> bool:
         """Whether the node's value may make a difference to the whole query's."""
         match None if self.parent is None else self.parent.node:
-            case Split(_, op) if op is left and self.part:
-                return False
-            case Split(parts, op):
-                last = self.part == len(parts) - 1
-                return op is not unit and (op is right) <= last and reads(op, self.part)
-            case Combine(_, op):
-                return reads(op, self.part)
+            case Split(parts, op) | Combine(parts, op):
+                return reads(op, self.part, len(parts))
             case Iterate(_, _, step):
-                return step is not unit and reads(step, 1)
+                return reads(step, 1, 2)
             case _:
                 return True
 
@@ -113,7 +108,11 @@ class Layout:
                 place.atom = len(self.atoms)
                 self.atoms.append(place)
             case Split(pieces, op):
-                place.kept = tuple(is_kept(op, n, piece) for n, piece in enumerate(pieces[:-1]))
+                count = len(pieces)
+                place.kept = tuple(
+                    reads(op, n, count) and not is_unit(piece)
+                    for n, piece in enumerate(pieces[:-1])
+                )
                 for n, piece in enumerate(pieces):
                     place.parts.append(self._place(piece, place, n, below))
                     if n < len(place.kept) and place.kept[n]:
@@ -153,24 +152,19 @@ def _function(node: Node) -> tuple[Any, tuple[bool, ...] | None]:
             count = 2
         case _:
             return None, None
-    read = tuple(reads(function, n) for n in range(count))
+    read = tuple(reads(function, n, count) for n in range(count))
     return function, None if all(read) else read
 
 
-def is_kept(op: Any, part: int, piece: Node) -> bool:
-    """Return whether the value of a part of a `split` is read when the last part ends."""
-    if op is right or op is unit or (op is left and part):
-        return False
-    return not is_unit(piece) and reads(op, part)
-
-
 @functools.cache
-def reads(function: Any, place: int) -> bool:
-    """Return whether a function may read the argument at a place.
+def reads(function: Any, place: int, count: int) -> bool:
+    """Return whether a function may read the argument at a place, of `count` arguments.
 
-    >>> reads(lambda begin, mean, end: mean, 0), reads(lambda begin, mean, end: mean, 1)
-    (False, True)
+    >>> [reads(lambda begin, mean, end: mean, place, 3) for place in range(3)]
+    [False, True, False]
     """
+    if function in {unit, left, right}:
+        return {unit: False, left: place == 0, right: place == count - 1}[function]
     if not isinstance(function, FunctionType) or place >= function.__code__.co_argcount:
         return True
     name = function.__code__.co_varnames[place]
