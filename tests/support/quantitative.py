@@ -18,7 +18,7 @@ import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.machine import derive
-from elsinore.quantitative.machine.translate import CannotTranslate
+from elsinore.quantitative.machine.operations import CannotTranslate
 from elsinore.quantitative.regex import (
     Concatenation,
     Plus,

@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from elsinore.quantitative.items import UNDEFINED, Record, Undefined, record_type
 from elsinore.quantitative.machine.frames import Buffer
-from elsinore.quantitative.machine.steps import Keys
+from elsinore.quantitative.machine.moments import Keys
 from elsinore.quantitative.sketches import Sketch, sketch_of
 from elsinore.quantitative.versions import Bag, Counts
 

@@ -24,7 +24,7 @@ from elsinore.quantitative.encoded_values import (
     taken_apart,
 )
 from elsinore.quantitative.machine.control import KeyedProgram
-from elsinore.quantitative.machine.steps import Keys
+from elsinore.quantitative.machine.moments import Keys
 from elsinore.saved_states import reading_state
 
 MOST_NESTED = 500

@@ -19,13 +19,13 @@ from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.encoded_values import UnsupportedValueError, exactly
 from elsinore.quantitative.encoding import decode, encode
 from elsinore.quantitative.items import UNDEFINED
-from elsinore.quantitative.machine.batch import Batch, Values
+from elsinore.quantitative.machine.batch import NOTHING, Batch, Values
 from elsinore.quantitative.machine.columns import Rows
 from elsinore.quantitative.machine.control import Program, key_programs
 from elsinore.quantitative.machine.layout import attributes_read_of, maker_of
 from elsinore.quantitative.machine.memory import Memory
+from elsinore.quantitative.machine.moments import Keys, Moment
 from elsinore.quantitative.machine.predicates import Bits
-from elsinore.quantitative.machine.steps import NOTHING, Keys, Moment
 from elsinore.quantitative.nodes import described, shortly
 from elsinore.quantitative.regex import name_of
 from elsinore.quantitative.rows import Output

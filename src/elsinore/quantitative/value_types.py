@@ -18,6 +18,7 @@ from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.folds import Adding, AtFraction, Counting, Fold, Merging, most_common
 from elsinore.quantitative.functions import Key, left, right, unit
 from elsinore.quantitative.machine import instructions as ins
+from elsinore.quantitative.machine.operations import CannotTranslate
 from elsinore.quantitative.machine.symbols import (
     ITEM,
     Constant,
@@ -29,7 +30,7 @@ from elsinore.quantitative.machine.symbols import (
     fields_of,
     parts_of,
 )
-from elsinore.quantitative.machine.translate import CannotTranslate, translated
+from elsinore.quantitative.machine.translate import translated
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -199,10 +200,10 @@ class _Types:
         special = self.of_library(function, given)
         if special is not None:
             return special
-        emitter, known = Emitter(), dict[int, Any]()
+        emitter, known = Emitter(self.attributes), dict[int, Any]()
         symbols = [each if each is ITEM else _symbol(each, known) for each in given]
         try:
-            value = translated(emitter, self.attributes, function, symbols)
+            value = translated(emitter, function, symbols)
             return self.of_symbol(value, emitter, known)
         except (CannotTranslate, UnknownTypeError):
             kind = self.declared(function)
@@ -260,7 +261,7 @@ class _Types:
     def of_line(self, line: Line, emitter: Emitter, known: dict[int, Any]) -> Any:
         """Return the type of what an instruction computes."""
         code = line.code
-        if code in {ins.IS, ins.NOT, ins.TRUTH} or ins.LESS <= code <= ins.GREATER:
+        if line.is_condition:
             return BOOL
         if code in {ins.FLOAT, ins.ROOT, ins.DIVIDE}:
             return DOUBLE

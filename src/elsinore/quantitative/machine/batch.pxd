@@ -1,6 +1,6 @@
 from elsinore.quantitative.machine.frames cimport Buffer
 from elsinore.quantitative.machine.memory cimport Memory
-from elsinore.quantitative.machine.steps cimport Moment
+from elsinore.quantitative.machine.moments cimport Moment
 
 cdef class Values(Buffer):
     cdef public object form

@@ -13,12 +13,14 @@ from elsinore.arrow import to_arrow
 from elsinore.quantitative.machine.frames import Buffer, Frame, append
 from elsinore.quantitative.machine.instructions import BOOL, DOUBLE, INT, NONE
 from elsinore.quantitative.machine.memory import Memory
-from elsinore.quantitative.machine.steps import NOTHING, Moment, step
+from elsinore.quantitative.machine.moments import Moment
+from elsinore.quantitative.machine.steps import step
 from elsinore.quantitative.machine.tagged import boxed
 from elsinore.quantitative.machine.transitions import Transition, built
 from elsinore.quantitative.values import as_array, struct_of
 
 FEW = 64  # places of values that there is room for at first
+NOTHING: Any = object()  # where there is no value
 
 
 class Values(Buffer):

@@ -23,10 +23,11 @@ from elsinore.quantitative.functions import Key
 from elsinore.quantitative.machine.derive import Derivation, Stacks, UndecidedTest, registers
 from elsinore.quantitative.machine.layout import Layout, Place
 from elsinore.quantitative.machine.memory import Control, Memory
+from elsinore.quantitative.machine.moments import Keys, Moment
 from elsinore.quantitative.machine.numbering import Numbering
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.machine.sliding import compact
-from elsinore.quantitative.machine.steps import Keys, Moment, carry_out_first
+from elsinore.quantitative.machine.steps import carry_out_first
 from elsinore.quantitative.machine.symbols import in_form, parts_of
 from elsinore.quantitative.machine.transitions import Choice, Transition, built
 from elsinore.quantitative.nodes import Atom, MapCollect, Node

@@ -20,10 +20,11 @@ from typing import Any
 from elsinore.quantitative.functions import left, right, unit
 from elsinore.quantitative.machine import instructions as ins
 from elsinore.quantitative.machine.layout import Layout, Place
+from elsinore.quantitative.machine.operations import CannotTranslate
 from elsinore.quantitative.machine.predicates import ALL
 from elsinore.quantitative.machine.sliding import SlidingCode
 from elsinore.quantitative.machine.symbols import ITEM, Emitter, Register, Symbol
-from elsinore.quantitative.machine.translate import CannotTranslate, translated
+from elsinore.quantitative.machine.translate import translated
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -75,8 +76,7 @@ class Derivation:
     ) -> None:
         self.layout = layout
         self._masks, self._tests, self._keyed = masks, tests, keyed
-        self._attributes = attributes
-        self.emitter = Emitter()
+        self.emitter = Emitter(attributes)
         self.none = self.emitter.constant(None)
         self._windows: dict[int, Any] = {}  # by number of the place: push and value
         self._empty_windows: dict[int, Symbol] = {}  # their states
@@ -270,7 +270,7 @@ class Derivation:
         emitter = self.emitter
         emitter.source = place, function, name
         try:
-            return translated(emitter, self._attributes, function, arguments)
+            return translated(emitter, function, arguments)
         except CannotTranslate:
             return emitter.emit(ins.CALL, *map(emitter.whole, arguments), function=function)
 

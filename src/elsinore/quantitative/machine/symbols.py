@@ -103,10 +103,12 @@ class Line:
 class Emitter:
     """Notes instructions, each once, with constants that are the same symbol each time.
 
-    around: what names outside of functions stood for when the functions were translated.
+    attributes: the names of attributes of items, by number; around: what names outside of
+    functions stood for when the functions were translated.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, attributes: list[str]) -> None:
+        self.attributes = attributes
         self.lines: list[Line | Label] = []
         self._known: list[dict[Any, Result]] = [{}]
         self._constants: dict[Any, Symbol] = {}
