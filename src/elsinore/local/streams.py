@@ -14,11 +14,11 @@ from elsinore.arrow import picked, to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.quantitative.check import check_keys, missing_attribute
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import codes_of
 from elsinore.quantitative.runnable import NoValueWarning, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.streams import CHUNK
 from elsinore.runtime.inputs import as_table
+from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.predicate_bits import bits, check_names, run_rows
 from elsinore.runtime.rate_mismatch import why_no_value
 from elsinore.runtime.schema import schema_of
@@ -54,11 +54,11 @@ def run(
     elif time != TIME:
         raise missing_attribute(time, table.column_names, "time")
     check_keys(by, schema_of(table.schema))
-    codes, count = codes_of(table, by)
-    places, values = run_rows(query, table, codes, count)
+    keys = encode_keys([whole(table[name]) for name in by], (), (), table.num_rows)
+    places, values = run_rows(query, table, keys.key, keys.count)
     if not len(places):
         named = [name for name in (*by, time, TYPE) if name in table.column_names]
-        why = why_no_value(query, table, codes, named)
+        why = why_no_value(query, table, keys.key, named)
         if why is not None:
             warnings.warn(why, NoValueWarning, stacklevel=3)
     return _result(table, by, places, values, time if timed else None)

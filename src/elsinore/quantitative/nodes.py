@@ -303,6 +303,11 @@ def output(query: Node) -> Any:
             function = step
         case _:
             return None
+    return returned(function)
+
+
+def returned(function: Any) -> Any:
+    """Return the type that a function says that it returns, None if it says none."""
     try:
         declared = get_type_hints(function).get("return")
     except (TypeError, NameError, AttributeError):

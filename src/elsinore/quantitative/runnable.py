@@ -71,11 +71,7 @@ class Runnable:
         return " >> ".join(map(repr, self.stages))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._from_stages, (self.stages,)  # programs are made again
-
-    @classmethod
-    def _from_stages(cls, stages: tuple[Node, ...]) -> Runnable:
-        return cls(stages)
+        return type(self), (self.stages,)  # programs are made again
 
     def run(
         self,
@@ -138,10 +134,8 @@ class Query(Runnable):
         """The regular expression of the sequences of items at which there is a value."""
         return self.node.rate
 
-    @classmethod
-    def _from_stages(cls, stages: tuple[Node, ...]) -> Query:
-        (node,) = stages
-        return cls(node)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Query, self.stages
 
 
 class Pipeline(Runnable):

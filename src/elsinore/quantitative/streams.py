@@ -7,6 +7,7 @@ integer of bits (`Bits`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +29,7 @@ from elsinore.quantitative.machine.moments import Keys, Moment
 from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.nodes import described, shortly
 from elsinore.quantitative.regex import name_of
-from elsinore.quantitative.rows import Output
+from elsinore.quantitative.values import as_array
 
 CHUNK = 1 << 16  # rows whose columns of texts are made lists at a time
 SHOWN = 200  # characters of an item in a message
@@ -59,6 +60,32 @@ def _has(cause: BaseException | None, item: Any) -> str:
     if not (isinstance(cause, AttributeError) and names and hasattr(cause.obj, "_fields")):
         return ""
     return f" (it has: {', '.join(names)}.{did_you_mean(cause.name or '', names)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The rows after which there are values, ascending, and these values."""
+
+    places: NDArray[np.int64]
+    values: tuple[Values, ...]
+
+    def boxed(self) -> list[Any]:
+        """Return the values as Python's."""
+        return [value for part in self.values for value in part.to_list()]
+
+    def column(self) -> pa.Array:
+        """Return the values as a column."""
+        return column_of(self.values)
+
+
+def column_of(parts: Sequence[Values]) -> pa.Array:
+    """Return values as one column. Raises InputError for values of several kinds."""
+    columns = [part.column() for part in parts if len(part)]
+    if len(columns) == 1:
+        return columns[0]
+    if columns and all(column.type == columns[0].type for column in columns):
+        return pa.concat_arrays(columns)
+    return as_array([value for part in parts for value in part.to_list()])
 
 
 class Streams:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.model.query import PythonQuery
 from elsinore.quantitative.machine.layout import attributes_read_of
-from elsinore.quantitative.nodes import output
+from elsinore.quantitative.nodes import output, returned
 from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 from elsinore.quantitative.value_types import type_of_values
 
@@ -68,15 +68,7 @@ def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType
     last = query.stages[-1]
     if len(query.stages) > 1:
         return _declared(output(last))
-    return type_of_values(last, types, _returned)
-
-
-def _returned(function: Any) -> pa.DataType | None:
-    """Return the type that a function says that it returns."""
-    try:
-        return _declared(get_type_hints(function).get("return"))
-    except (TypeError, NameError, AttributeError):
-        return None
+    return type_of_values(last, types, lambda function: _declared(returned(function)))
 
 
 def _declared(kind: Any) -> pa.DataType | None:

@@ -63,9 +63,9 @@ class Version:
 
 
 @cython.cfunc
-def _handed_over(older: Version, newer: Version, value: object) -> object:
+def _handed_over(older: Version, newer: Version, value: object) -> Any:
     """Return the data, to which `value` is then added, as that of a newer version."""
-    data: object = older.data
+    data: Any = older.data
     age: cython.Py_ssize_t = older.age + 1
     if not data or (age > 16 and age > len(data)):  # a copy now and then
         data, age = data.copy(), 0

@@ -17,9 +17,8 @@ from elsinore.quantitative.conditions import Conditions, truth
 from elsinore.quantitative.machine.batch import Values
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, Predicate
-from elsinore.quantitative.rows import column_of
 from elsinore.quantitative.runnable import Runnable
-from elsinore.quantitative.streams import Streams
+from elsinore.quantitative.streams import Streams, column_of
 from elsinore.runtime.classify import type_numbers
 
 SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's cache

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_type
 
+from elsinore.arrow import whole
 from elsinore.errors import InputError, QuerySemanticError, kind_of_value
 from elsinore.model.spark_sql import quoted
 from elsinore.plan import Unit
@@ -19,8 +20,8 @@ from elsinore.quantitative.check import check_keys, missing_attribute
 from elsinore.quantitative.kind import KIND, VALUE, spec_of, unit_of
 from elsinore.quantitative.operator import Spec
 from elsinore.quantitative.regex import TYPE
-from elsinore.quantitative.rows import codes_of
 from elsinore.quantitative.runnable import Runnable
+from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.predicate_bits import (
     attributes_read_by,
@@ -146,8 +147,8 @@ def _sampled(spec: Spec, data: DataFrame, time: str) -> pa.DataType:
     order = [F.col(quoted(name)) for name in (*spec.by, time)]
     sent = [F.col(quoted(field.name)) for field in data.schema if is_sent(field.dataType)]
     few = data.orderBy(*order).limit(SAMPLE).select(*sent).toArrow()
-    codes, count = codes_of(few, spec.by)
-    _, sampled = run_rows(spec.query, few, codes, count)
+    keys = encode_keys([whole(few[name]) for name in spec.by], (), (), few.num_rows)
+    _, sampled = run_rows(spec.query, few, keys.key, keys.count)
     if pa.types.is_null(sampled.type):
         raise QuerySemanticError(
             f"The type of the query's values is unknown: it has none on the first {SAMPLE} "

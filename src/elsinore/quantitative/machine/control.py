@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.functions import Key
-from elsinore.quantitative.machine.derive import Derivation, Stacks, UndecidedTest, registers
+from elsinore.quantitative.machine.derive import Derivation, Stacks, UndecidedTest
 from elsinore.quantitative.machine.layout import Layout, Place
 from elsinore.quantitative.machine.memory import Control, Memory
 from elsinore.quantitative.machine.moments import Keys, Moment
@@ -28,7 +28,7 @@ from elsinore.quantitative.machine.numbering import Numbering
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.machine.sliding import compact
 from elsinore.quantitative.machine.steps import carry_out_first
-from elsinore.quantitative.machine.symbols import in_form, parts_of
+from elsinore.quantitative.machine.symbols import Register, in_form, parts_of
 from elsinore.quantitative.machine.transitions import Choice, Transition, built
 from elsinore.quantitative.nodes import Atom, MapCollect, Node
 from elsinore.quantitative.windows import Sliding
@@ -206,7 +206,7 @@ class Program:
     def _derived(
         self, control: Control, bits: int, truths: Mapping[Any, bool]
     ) -> Transition | Choice:
-        symbols = registers(control.size)
+        symbols = list(map(Register, range(control.size)))
         before = tuple(
             None
             if stack is None

@@ -23,7 +23,7 @@ from elsinore.quantitative.machine.layout import Layout, Place
 from elsinore.quantitative.machine.operations import CannotTranslate
 from elsinore.quantitative.machine.predicates import ALL
 from elsinore.quantitative.machine.sliding import SlidingCode
-from elsinore.quantitative.machine.symbols import ITEM, Emitter, Register, Symbol
+from elsinore.quantitative.machine.symbols import ITEM, Emitter, Symbol
 from elsinore.quantitative.machine.translate import translated
 from elsinore.quantitative.nodes import (
     Atom,
@@ -40,14 +40,6 @@ from elsinore.quantitative.windows import Sliding
 Stack = tuple[Symbol, ...]
 Stacks = tuple[Any, ...]  # by atom: the stack of the thread that waits there, or None
 Ended = tuple[Place, Symbol, Stack]  # a thread: where it ended, its value, the values kept below
-
-_REGISTERS: list[Register] = []
-
-
-def registers(count: int) -> list[Register]:
-    """Return the symbols of registers 0, 1, ..., always the same ones."""
-    _REGISTERS.extend(Register(number) for number in range(len(_REGISTERS), count))
-    return _REGISTERS[:count]
 
 
 class UndecidedTest(Exception):  # noqa: N818

@@ -175,9 +175,12 @@ class Emitter:
 
         The instruction that has just computed the condition jumps itself.
         """
-        last = self.lines[-1] if self.lines else None
-        is_just_known = isinstance(last, Line) and last.target is condition and last.is_condition
-        if not is_just_known or last.label is not None:
+        match self.lines[-1:]:
+            case [Line(target=target, label=None) as last] if target is condition:
+                is_just_known = last.is_condition
+            case _:
+                is_just_known = False
+        if not is_just_known:
             self.emit(ins.TRUTH, condition, again=True)
         line = self.lines[-1]
         assert isinstance(line, Line)
