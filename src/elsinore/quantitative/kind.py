@@ -229,7 +229,7 @@ def unit_of(
     from elsinore.quantitative.machine.predicates import bits_of  # noqa: PLC0415
     from elsinore.quantitative.operator import Spec  # noqa: PLC0415
 
-    conditions = Conditions.from_predicates(bits_of(query.stages[0]))
+    conditions = Conditions(bits_of(query.stages[0]))
     return Unit(
         kind=__name__,
         queries=(number,),

@@ -13,7 +13,7 @@ from elsinore.errors import InputError, QuerySemanticError
 from elsinore.expressions.columns import evaluate
 from elsinore.model import expression as ex
 from elsinore.quantitative.check import missing_attribute
-from elsinore.quantitative.conditions import Conditions, truth
+from elsinore.quantitative.conditions import Conditions, true_in
 from elsinore.quantitative.machine.batch import Values
 from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, Predicate
@@ -48,7 +48,7 @@ class PredicateBits:
 
     def __init__(self, predicates: Bits) -> None:
         self._leaves = predicates.predicates
-        self._conditions = Conditions.from_predicates(predicates)
+        self._conditions = Conditions(predicates)
         self._readers = {
             str(read.name): leaf
             for leaf in reversed(self._leaves)
@@ -64,9 +64,10 @@ class PredicateBits:
         conditions, rows = self._conditions, table.num_rows
         columns = {name: _column(table, name, leaf) for name, leaf in self._readers.items()}
         classes = np.full(rows, -1)
-        if conditions.comparisons:
+        if conditions.types:
             if not is_text(columns[TYPE].type):
-                truths = [truth(leaf.condition, columns, rows) for leaf in self._leaves]
+                columns_of = [_verdicts(leaf.condition, columns, rows) for leaf in self._leaves]
+                truths = map(true_in, columns_of)
                 return sum(t.astype(conditions.kind) << n for n, t in enumerate(truths))
             classes = type_numbers(columns[TYPE], conditions.types)
         parts = [_verdicts(part, columns, rows) for part in conditions.parts]

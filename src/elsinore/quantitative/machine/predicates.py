@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -22,53 +22,37 @@ ALL = -1  # the mask of a predicate that all items satisfy
 MOST_IN_8, MOST_IN_64 = 8, 62  # predicates whose bits fit an integer of 8 bits, or of 64
 
 Test = Callable[[Any], bool]
+Masked = tuple[tuple[int, Expression], ...]  # conditions and their bits
 
 
 _TYPE = Attribute(ITEM, TYPE)
 
 
-@dataclass(slots=True)
-class _OfType:
-    """The bits of all events of a type, and the conditions of further bits."""
-
-    bits: int = 0
-    conditions: list[tuple[int, Expression]] = field(default_factory=list)
-
-
-_NONE = _OfType()
-
-
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """The predicates of a query with a bit each, and those with tests in plain Python."""
+    """The predicates of a query with a bit each, and those with tests in plain Python.
+
+    types: those that conditions compare the type of an event with.
+    """
 
     predicates: tuple[Predicate, ...]
     python_tests: tuple[Predicate, ...]
+    types: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _masks: dict[Expression, int] = field(init=False, repr=False, compare=False)
     _tests: dict[Expression, Test] = field(init=False, repr=False, compare=False)
-    _of_type: dict[str, _OfType] = field(init=False, repr=False, compare=False)
-    _untyped: list[tuple[int, Expression]] = field(init=False, repr=False, compare=False)
+    _by_type: dict[str | None, tuple[int, Masked]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         masks = {leaf.condition: 1 << place for place, leaf in enumerate(self.predicates)}
         object.__setattr__(self, "_masks", masks)
         tests = {leaf.condition: test_of(leaf) for leaf in self.python_tests}
         object.__setattr__(self, "_tests", tests)
-        types: dict[str, _OfType] = {}
-        untyped: list[tuple[int, Expression]] = []
-        for condition, mask in masks.items():
-            parts = ex.conjuncts(condition)
-            text = _type_asked_for(parts[0])
-            if text is None:
-                untyped.append((mask, condition))
-                continue
-            of_type = types.setdefault(text, _OfType())
-            if len(parts) == 1:
-                of_type.bits |= mask
-            else:
-                of_type.conditions.append((mask, condition))
-        object.__setattr__(self, "_of_type", types)
-        object.__setattr__(self, "_untyped", untyped)
+        types = [
+            name for condition in masks for part in ex.walk(condition) for name in _types(part)
+        ]
+        object.__setattr__(self, "types", tuple(dict.fromkeys(types)))
+        by_type = {name: self.of_type(name) for name in (*self.types, None)}
+        object.__setattr__(self, "_by_type", by_type)
 
     @property
     def kind(self) -> Any:
@@ -76,30 +60,34 @@ class Bits:
         few = len(self.predicates) <= MOST_IN_8
         return np.uint8 if few else np.int64 if len(self.predicates) <= MOST_IN_64 else object
 
-    def mask(self, predicate: Predicate) -> int:
-        """Return the bit of a predicate; 0 for one with a test in plain Python."""
-        return self._masks.get(predicate.condition, 0)
-
     def mask_or_test(self, predicate: Predicate) -> tuple[int, Test | None]:
         """Return the bit of a predicate, or `ALL`; or 0 and its test in plain Python."""
         if predicate.condition == ALWAYS:
             return ALL, None
-        return self.mask(predicate), self._tests.get(predicate.condition)
+        return self._masks.get(predicate.condition, 0), self._tests.get(predicate.condition)
+
+    def of_type(self, name: str | None) -> tuple[int, Masked]:
+        """Return the bits of all events of a type, and the conditions of further bits.
+
+        None stands for all types that no condition names.
+        """
+        bits, conditions = 0, []
+        for condition, mask in self._masks.items():
+            rest = _of_type(condition, name)
+            if rest == ALWAYS:
+                bits |= mask
+            elif not isinstance(rest, ex.Literal):
+                conditions.append((mask, rest))
+        return bits, tuple(conditions)
 
     def of(self, item: Any) -> int:
         """Return an item's bits."""
         lookup = lookup_of(item)
-        conditions, bits = self._untyped, 0
-        if self._of_type:
-            kind = lookup(_TYPE)
-            if type(kind) is str:
-                of_type = self._of_type.get(kind, _NONE)
-                bits = of_type.bits
-                conditions = (
-                    [*conditions, *of_type.conditions] if of_type.conditions else conditions
-                )
-            else:
-                conditions = [(mask, condition) for condition, mask in self._masks.items()]
+        kind = lookup(_TYPE) if self.types else ""
+        if type(kind) is str:
+            bits, conditions = self._by_type.get(kind, self._by_type[None])
+        else:
+            bits, conditions = 0, tuple((mask, each) for each, mask in self._masks.items())
         for mask, condition in conditions:
             if is_true(condition, lookup):
                 bits |= mask
@@ -116,12 +104,52 @@ def bits_of(node: Node) -> Bits:
     return Bits(without_tests, tuple(leaf for leaf in by_condition.values() if leaf.tests))
 
 
-def _type_asked_for(condition: Expression) -> str | None:
-    """Return the type that a condition compares an event's with; None for another condition."""
-    match condition:
-        case ex.Binary(ex.Operator.EQ, read, ex.Literal(value=str(text))) if read == _TYPE:
-            return text
-    return None
+def _types(node: Expression) -> list[str]:
+    """Return the names that a node compares the type with; none if it is no such comparison."""
+    match node:
+        case ex.Binary(
+            ex.Operator.EQ | ex.Operator.NE, Attribute(name=name), ex.Literal(value=str(value))
+        ) if name == TYPE:
+            return [value]
+        case ex.InList(Attribute(name=name), choices) if name == TYPE:
+            names = [choice.value for choice in choices]
+            return names if all(isinstance(value, str) for value in names) else []  # type: ignore[return-value]
+    return []
+
+
+def _of_type(node: Expression, name: str | None) -> Expression:
+    """Return what is left of a condition for events of a type.
+
+    >>> from elsinore.quantitative import event
+    >>> condition = (event("A") | (event("B").x > 1)).condition
+    >>> [type(_of_type(condition, name)).__name__ for name in ("A", "B", None)]
+    ['Literal', 'Binary', 'Literal']
+    """
+    match node:
+        case ex.Binary(ex.Operator.AND | ex.Operator.OR as operator, left, right):
+            left, right = _of_type(left, name), _of_type(right, name)
+            decisive = ex.Literal(value=operator == ex.Operator.OR)
+            neutral = ex.Literal(value=operator == ex.Operator.AND)
+            if decisive in (left, right):
+                return decisive
+            if neutral in (left, right):
+                return right if left == neutral else left
+            return ex.Binary(operator, left, right)
+        case ex.Not(operand):
+            rest = _of_type(operand, name)
+            return ex.Literal(value=not rest.value) if _is_known(rest) else ex.Not(rest)
+        case ex.IsNull(operand):
+            rest = _of_type(operand, name)
+            return ex.Literal(value=False) if _is_known(rest) else ex.IsNull(rest)
+    types = _types(node)
+    if not types:
+        return node
+    is_negated = isinstance(node, ex.Binary) and node.operator == ex.Operator.NE
+    return ex.Literal(value=(name in types) != is_negated)
+
+
+def _is_known(node: Expression) -> TypeGuard[ex.Literal]:
+    return isinstance(node, ex.Literal) and isinstance(node.value, bool)
 
 
 def lookup_of(item: Any) -> Callable[[Attribute], Any]:
