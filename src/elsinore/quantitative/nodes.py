@@ -30,12 +30,12 @@ from elsinore.quantitative.regex import (
     union,
 )
 from elsinore.quantitative.rules import (
+    RateError,
     check_concatenable,
     check_contained,
     check_disjoint,
     check_equivalent,
     check_iterable,
-    check_unambiguous,
     never,
 )
 from elsinore.quantitative.windows import WindowState
@@ -226,7 +226,10 @@ def _checked_rate(node: Node) -> Regex:
             return Plus(rates[0])
         case MapCollect(sync, _, _, over):
             rate = spread(over, sync, expression)
-            check_unambiguous(f"the rate of {expression}", over)
+            try:
+                without_value(over)
+            except RateError as error:
+                raise error.within(f"the rate of {expression}") from None
             check_contained(expression, rates[0], rate)
             return rate
         case _:

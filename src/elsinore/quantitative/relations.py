@@ -24,16 +24,35 @@ class _Operation:
     __slots__ = ()
 
     @property
+    def parameter(self) -> Any:
+        """The function or the fold."""
+        (field,) = fields(self)  # type: ignore[arg-type]
+        return getattr(self, field.name)
+
+    @property
     def __name__(self) -> str:
         """The operation's name in explanations."""
-        (parameter,) = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        parameter = self.parameter
         name = str(parameter) if isinstance(parameter, Fold) else name_of(parameter)
         return f"{type(self).__qualname__.lower()}({name})"
+
+    def __post_init__(self) -> None:
+        if not callable(self.parameter):
+            name = type(self).__qualname__.lower()
+            raise QuerySemanticError(
+                f"{name} takes a function of two values, not {self.parameter!r}."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Select(_Operation):
-    """The entries of a mapping that satisfy a test of key and value."""
+    """An operation on mappings: the entries for which `test(key, value)` is true.
+
+    >>> import elsinore.quantitative as qre
+    >>> often = qre.apply(qre.iterate(qre.atom(), qre.counts()), qre.select(lambda v, n: n > 1))
+    >>> often.start().extend("abba")[1][-1]
+    {'a': 2, 'b': 2}
+    """
 
     test: Callable[[Any, Any], Any]
 
@@ -44,7 +63,7 @@ class Select(_Operation):
 
 @dataclass(frozen=True, slots=True)
 class Project(_Operation):
-    """A mapping with another value for each key."""
+    """An operation on mappings: `function(key, value)` in place of each value."""
 
     function: Callable[[Any, Any], Any]
 
@@ -55,7 +74,10 @@ class Project(_Operation):
 
 @dataclass(frozen=True, slots=True)
 class Join(_Operation):
-    """A mapping of the keys that two mappings have in common."""
+    """An operation on two mappings: `function(left, right)` for each common key.
+
+    Use it in `combine`, whose parts match the same items.
+    """
 
     function: Callable[[Any, Any], Any]
 
@@ -68,9 +90,19 @@ class Join(_Operation):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(_Operation):
-    """A fold of a mapping's values, in the order of the mapping."""
+    """An operation on mappings: the fold of the values, in the order of the mapping.
+
+    >>> import elsinore.quantitative as qre
+    >>> counted = qre.iterate(qre.atom(), qre.counts())
+    >>> qre.apply(counted, qre.aggregate(qre.max())).start().extend("abba")[1]
+    [1, 1, 2, 2]
+    """
 
     fold: Fold
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fold, Fold):
+            raise QuerySemanticError(f"aggregate takes a fold, such as sum(), not {self.fold!r}.")
 
     def __call__(self, relation: Relation) -> Any:
         """Return the fold of the values."""
@@ -80,44 +112,4 @@ class Aggregate(_Operation):
         return total if self.fold.finish is None else self.fold.finish(total)
 
 
-def select(test: Callable[[Any, Any], Any]) -> Select:
-    """Return an operation on mappings: the entries for which `test(key, value)` is true.
-
-    >>> import elsinore.quantitative as qre
-    >>> often = qre.apply(qre.iterate(qre.atom(), qre.counts()), qre.select(lambda v, n: n > 1))
-    >>> often.start().extend("abba")[1][-1]
-    {'a': 2, 'b': 2}
-    """
-    return Select(_function(test, "select"))
-
-
-def project(function: Callable[[Any, Any], Any]) -> Project:
-    """Return an operation on mappings: `function(key, value)` in place of each value."""
-    return Project(_function(function, "project"))
-
-
-def join(function: Callable[[Any, Any], Any]) -> Join:
-    """Return an operation on two mappings: `function(left, right)` for each common key.
-
-    Use it in `combine`, whose parts match the same items.
-    """
-    return Join(_function(function, "join"))
-
-
-def aggregate(fold: Fold) -> Aggregate:
-    """Return an operation on mappings: the fold of the values, in the order of the mapping.
-
-    >>> import elsinore.quantitative as qre
-    >>> counted = qre.iterate(qre.atom(), qre.counts())
-    >>> qre.apply(counted, qre.aggregate(qre.max())).start().extend("abba")[1]
-    [1, 1, 2, 2]
-    """
-    if not isinstance(fold, Fold):
-        raise QuerySemanticError(f"aggregate takes a fold, such as sum(), not {fold!r}.")
-    return Aggregate(fold)
-
-
-def _function(function: Any, name: str) -> Callable[[Any, Any], Any]:
-    if not callable(function):
-        raise QuerySemanticError(f"{name} takes a function of two values, not {function!r}.")
-    return function  # type: ignore[no-any-return]
+select, project, join, aggregate = Select, Project, Join, Aggregate

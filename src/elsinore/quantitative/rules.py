@@ -28,13 +28,8 @@ from elsinore.quantitative.regex import (
     ANY,
     ITEM,
     TYPE,
-    Concatenation,
-    Plus,
     Predicate,
     Regex,
-    Star,
-    Times,
-    Union,
     predicates,
     seq,
 )
@@ -52,6 +47,11 @@ class RateError(QuerySemanticError):
     def __init__(self, message: str, *, rule: str, expression: str, witness: str) -> None:
         super().__init__(message)
         self.rule, self.expression, self.witness = rule, expression, witness
+
+    def within(self, expression: str) -> RateError:
+        """Return the error of a part as that of an expression."""
+        message = f"{expression}: {str(self).removeprefix(f'{self.expression}: ')}"
+        return RateError(message, rule=self.rule, expression=expression, witness=self.witness)
 
 
 def _error(
@@ -131,30 +131,6 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
                 f"{rates[0]} and {rate} differ."
             )
             raise _error("combine", expression, word, _leaves(rates), text)
-
-
-def check_unambiguous(expression: str, rate: Regex) -> None:
-    """Raise RateError unless a sequence matches a rate in one way only.
-
-    Checks each part of the expression by the rule of the combinator that it corresponds to, as
-    `match` does: unions by that of `either`, concatenations and copies by that of `split`,
-    repetitions by that of `iterate`.
-    """
-    match rate:
-        case Concatenation(parts):
-            for part in parts:
-                check_unambiguous(expression, part)
-            check_concatenable(expression, parts)
-        case Union(parts):
-            for part in parts:
-                check_unambiguous(expression, part)
-            check_disjoint(expression, parts)
-        case Star(inner) | Plus(inner):
-            check_unambiguous(expression, inner)
-            check_iterable(expression, inner)
-        case Times(inner, copies) if copies:
-            check_unambiguous(expression, inner)
-            check_concatenable(expression, (inner,) * copies)
 
 
 def check_contained(expression: str, rate: Regex, whole: Regex) -> None:

@@ -9,7 +9,7 @@ within the error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -102,12 +102,15 @@ def sketch(error: float = 0.01) -> Fold:
 
     On Spark each key's or partition's stream has its own sketch; these are merged afterwards.
     """
-    start = Sketch.empty(_checked(error))
+    return _sketching(f"sketch({error})", error, bytes)
+
+
+def _sketching(name: str, error: float, finish: Callable[[Sketch], Any]) -> Fold:
     return Fold(
-        name=f"sketch({error})",
-        init=start,
+        name=name,
+        init=Sketch.empty(_checked(error)),
         step=lambda summary, value: summary.add(value),
-        finish=bytes,
+        finish=finish,
         combine=lambda left, right: left.merged(right),
     )
 
@@ -135,13 +138,8 @@ def sketched_quantile(sketches: Iterable[bytes], fraction: float) -> float | Non
 def sketch_quantile(fraction: float, error: float = 0.01) -> Fold:
     """Return the fold of values to their quantile, with a rank within a share `error` of them."""
     check_fraction(fraction)
-    return Fold(
-        name=f"sketch_quantile({fraction}, {error})",
-        init=Sketch.empty(_checked(error)),
-        step=lambda summary, value: summary.add(value),
-        finish=lambda summary: summary.quantile(fraction),
-        combine=lambda left, right: left.merged(right),
-    )
+    name = f"sketch_quantile({fraction}, {error})"
+    return _sketching(name, error, lambda summary: summary.quantile(fraction))
 
 
 @dataclass(frozen=True, slots=True)

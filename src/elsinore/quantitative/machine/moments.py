@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import cython
 import numpy as np
 
 from elsinore.quantitative.machine.columns import Rows
@@ -12,6 +13,7 @@ from elsinore.quantitative.machine.memory import Memory
 from elsinore.quantitative.machine.tagged import Tagged
 
 
+@cython.cclass
 class Moment:
     """An item at work.
 
@@ -58,6 +60,7 @@ class Moment:
         return frame.transition.sources[frame.at] if frame.transition.sources else None
 
 
+@cython.cclass
 class Keys:
     """The states of keys since one start of a `map_collect` (StreamQRE, Figure 4).
 
