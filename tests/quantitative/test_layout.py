@@ -81,10 +81,10 @@ def calls(query: Query) -> list[tuple[Any, list[Any]]]:
         for transition in [t for e in control.transitions if e for t in transitions_of(e)]:
             for place, line in enumerate(np.asarray(transition.code)[:-1].tolist()):
                 _, _, begin, count, _ = line
-                first = transition.first_constant
-                slots = [transition.arguments[begin + n] - first for n in range(count)]
-                known = range(transition.constant_count)
-                constants = [transition.constants.objects[n] if n in known else ... for n in slots]
+                slots = list(transition.constant_slots)[: transition.constant_count]
+                known = dict(zip(slots, transition.constants.objects, strict=False))
+                given = transition.arguments[begin : begin + count]
+                constants = [known.get(slot, ...) for slot in given]
                 found.append((transition.functions[place], constants))
     return found
 

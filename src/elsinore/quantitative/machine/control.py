@@ -226,14 +226,14 @@ class Program:
     def _transition(self, size: int, after: Stacks, control: Control | None) -> Transition:
         """Number the values that an item's instructions read and give."""
         derivation = self._derivation
-        numbering = Numbering(derivation.emitter)
+        numbering = Numbering(derivation.emitter, size)
         waiting = tuple(
             None if stack is None else tuple(numbering.pattern(value) for value in stack)
             for stack in after
         )
         value = derivation.value if derivation.has else None
         target = self._control(waiting, len(numbering.kept))
-        return numbering.transition(size, target, value, control)
+        return numbering.transition(target, value, control)
 
     def _control(self, waiting: tuple[tuple[int, ...] | None, ...], size: int) -> Control:
         if waiting not in self._controls:

@@ -12,7 +12,6 @@ from elsinore.quantitative.machine.symbols import (
     Emitter,
     Label,
     Line,
-    Parts,
     Register,
     Symbol,
     form_of,
@@ -23,14 +22,14 @@ from elsinore.quantitative.machine.transitions import Numbered, Transition
 class Numbering:
     """Numbers registers after an item (`pattern`), then the slots of its transition.
 
-    kept: the symbols of the registers after the item.
+    size: the number of registers before the item; kept: the symbols of the registers after it.
     """
 
-    def __init__(self, emitter: Emitter) -> None:
-        self._lines = list(emitter.lines)
+    def __init__(self, emitter: Emitter, size: int) -> None:
+        self._lines, self._size = list(emitter.lines), size
         self.kept: list[Symbol] = []
         self._slots: dict[int, int] = {}  # by identity of symbols
-        self._constants: list[Constant] = []
+        self._constants: list[tuple[int, Any]] = []  # with their slots
 
     def pattern(self, symbol: Symbol) -> Any:
         """Return the register of a symbol, or those of its parts."""
@@ -44,52 +43,38 @@ class Numbering:
         return len(self.kept) - 1
 
     def transition(
-        self, size: int, target: Control, value: Symbol | None, source: Control | None
+        self, target: Control, value: Symbol | None, source: Control | None
     ) -> Transition:
-        """Return the transition from a control state with `size` registers."""
+        """Return the transition from one control state to another."""
         lines = [line for line in self._lines if isinstance(line, Line)]
-        for line in lines:
-            self._note(line.given)
-        self._note(self.kept)
-        if value is not None:
-            self._note([value])
-        for number, constant in enumerate(self._constants):
-            self._slots[id(constant)] = size + 1 + number
-        self._slots[id(ITEM)] = size
-        free = size + 1 + len(self._constants)
-        for line in lines:
-            if line.target is not None and id(line.target) not in self._slots:
-                self._slots[id(line.target)] = free
-                free += 1
-        labels = self._labels()
-        arguments: list[int] = []
+        labels, arguments = self._labels(), list[int]()
         code = [self._numbered(line, labels, arguments) for line in lines]
-        registers = [self._slots[id(symbol)] for symbol in self.kept]
-        value_slots = None if value is None else form_of(value, lambda part: self._slots[id(part)])
+        registers = list(map(self._slot, self.kept))
+        value_slots = None if value is None else form_of(value, self._slot)
         return Transition(
             target,
             code,
             arguments,
             [line.function for line in lines],
             [line.source for line in lines],
-            [constant.value for constant in self._constants],
-            size,
+            self._constants,
+            self._size,
             registers,
             value_slots,
             source=source,
         )
 
-    def _note(self, symbols: Any) -> None:
-        """Note registers and constants among symbols."""
-        for symbol in symbols:
-            match symbol:
-                case Parts():
-                    self._note(symbol.parts)
-                case Register(number):
-                    self._slots[id(symbol)] = number
-                case Constant() if id(symbol) not in self._slots:
-                    self._slots[id(symbol)] = -1
-                    self._constants.append(symbol)
+    def _slot(self, symbol: Symbol) -> int:
+        """Return the slot of a symbol: of a register its own, of the item the first after these."""
+        if isinstance(symbol, Register):
+            return symbol.number
+        if symbol is ITEM:
+            return self._size
+        if id(symbol) not in self._slots:
+            slot = self._slots[id(symbol)] = self._size + 1 + len(self._slots)
+            if isinstance(symbol, Constant):
+                self._constants.append((slot, symbol.value))
+        return self._slots[id(symbol)]
 
     def _labels(self) -> dict[int, int]:
         """Return the instruction after each label, or the one to which that jumps in any case."""
@@ -105,8 +90,8 @@ class Numbering:
 
     def _numbered(self, line: Line, labels: dict[int, int], arguments: list[int]) -> Numbered:
         """Return an instruction with slots in place of symbols."""
-        slots = [self._slots[id(symbol)] for symbol in line.given]
-        target = 0 if line.target is None else self._slots[id(line.target)]
+        slots = list(map(self._slot, line.given))
+        target = 0 if line.target is None else self._slot(line.target)
         left, right, *_ = *slots, 0, 0
         match line.code:
             case ins.JUMP:

@@ -186,7 +186,7 @@ def _carry_out(
         frame.transition = transition
         constants: Tagged = transition.constants
         for number in range(transition.constant_count):
-            slot = transition.first_constant + number
+            slot = transition.constant_slots[number]
             if copy_number(frame, slot, constants, number) == OBJECT:
                 frame.objects[slot] = constants.objects[number]
     for number in range(transition.load_count):

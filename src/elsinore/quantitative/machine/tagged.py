@@ -32,7 +32,7 @@ def boxed(tagged: Tagged, place: cython.Py_ssize_t) -> object:
     if tag == INT:
         return int(tagged.values[place].whole)
     if tag == BOOL:
-        return tagged.values[place].whole != 0
+        return bool(tagged.values[place].whole)
     return None
 
 

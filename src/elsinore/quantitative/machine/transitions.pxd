@@ -10,7 +10,7 @@ cdef class Transition:
     cdef public int[::1] arguments
     cdef public list functions
     cdef public list sources
-    cdef public Py_ssize_t first_constant
+    cdef public int[::1] constant_slots
     cdef public Py_ssize_t constant_count
     cdef public Tagged constants
     cdef public int[::1] loads

@@ -49,7 +49,7 @@ class Transition:
         arguments: Sequence[int],
         functions: list[Any],
         sources: list[Any],
-        constants: Sequence[Any],
+        constants: Sequence[tuple[int, Any]],
         size: int,
         registers: Sequence[int],
         value: Any,
@@ -61,11 +61,12 @@ class Transition:
         self.count = len(code)
         self.code = table(INSTRUCTION, [*code, (0, 0, 0, 0, 0)])
         self.arguments = np.array([*arguments, 0], np.int32)
-        self.first_constant, self.constant_count = size + 1, len(constants)
+        self.constant_count = len(constants)
+        self.constant_slots = np.array([*(slot for slot, _ in constants), 0], np.int32)
         self.constants = Tagged(max(1, len(constants)))
         place: cython.Py_ssize_t
         for place in range(len(constants)):
-            store(self.constants, place, constants[place])
+            store(self.constants, place, constants[place][1])
         slots: list[int] = []
         self.form = form_of(value, slots)
         self.value_slots = np.array([*slots, 0], np.int32)
@@ -83,7 +84,7 @@ class Transition:
         self.load_count = len(loads)
         self.moves = np.array([number for pair in moves for number in pair] + [0, 0], np.int32)
         self.move_count = len(moves)
-        results = [line[1] for line in code] + [size + len(constants)]
+        results = [size, *[line[1] for line in code], *[slot for slot, _ in constants]]
         self.slots = 1 + max(results)
         self.stays = stays
         self.is_idle = stays and not code and not moves and value is None
