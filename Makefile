@@ -10,16 +10,16 @@ SHOWN  := $(VENV)/.for-demo
 LIVE   := $(VENV)/.for-demo-live
 PYTHON ?=
 
-# Of what is installed a small part is ever imported: that is compiled to bytecode then, and the rest
-# never, unless Python is told to write none. A pip that is set to install for the user alone would
+# Only a small part of what is installed is ever imported: pip compiles nothing to bytecode, Python does so
+# at import, unless it is configured not to. --no-user: a pip configured to install for the user alone would
 # refuse to install into an environment.
 INSTALL = install --no-user --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 
-# PySpark comes as sources, of which pip makes a wheel of 500 MB before it installs that: to compress
-# it takes longer than all else.
+# PySpark is distributed as sources, from which pip builds a wheel of 500 MB: compressing it would take
+# longer than everything else.
 UNCOMPRESSED = --config-settings=--build-option=--compression=stored
 
-# Whether there is a Java that Spark can use: the demonstration brings none along then.
+# Whether there is a Java that Spark can use: the demonstration then installs none.
 HAS_JAVA := java -XshowSettings:properties -version 2>&1 \
 	| grep -Eq '^ *java\.specification\.version = (1[7-9]|[2-9][0-9])$$'
 
@@ -104,7 +104,7 @@ browser:
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
 			>/dev/null 2>&1 || echo 'Chromium cannot be installed; these tests are skipped.'; }
 
-lint: $(STAMP)  ## check style, types and the floors
+lint: $(STAMP)  ## check style, types and layers
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy

@@ -12,7 +12,7 @@ CHECK = (
 
 
 def check(directory: Path) -> subprocess.CompletedProcess[str]:
-    """Run the contracts of pyproject.toml on the sources that stand in `directory`."""
+    """Run the contracts of pyproject.toml on the sources in `directory`."""
     return subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, 'src'); {CHECK}"],
         cwd=directory,
@@ -22,7 +22,7 @@ def check(directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_imports_go_down_the_floors():
+def test_imports_go_down_the_layers():
     done = check(ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
