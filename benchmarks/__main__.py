@@ -1,8 +1,8 @@
 """Run benchmarks by name, or all of them; or write RESULTS.md, section by section.
 
-`python -m benchmarks results` measures the sections of RESULTS.md that are not of today, each in a
-process of its own, and can be interrupted: called again, it continues. With names it measures these
-sections, whenever they were measured last.
+`python -m benchmarks results` measures the sections of RESULTS.md that were not measured today,
+each in a separate process. If it is interrupted and called again, it continues. With names it
+measures these sections in any case.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STREAM_MINUTES = 5.0  # for which the results feed streams at their target rates
 
 
 def main() -> int:
-    """Run what the command line names; return 1 where a benchmark failed."""
+    """Run the benchmarks that the command line names; return 1 if one failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "names",
@@ -94,9 +94,9 @@ def measure(name: str, quick: bool, parts: Sequence[str], minutes: float | None)
 
 
 def write_results(names: Sequence[str], quick: bool) -> int:
-    """Measure sections in processes of their own; without names those that are not of today.
+    """Measure sections in separate processes; without names, those not measured today.
 
-    A section that fails keeps its former text, and the others are measured. Returns 1 then.
+    A section that fails keeps its previous text, and the others are measured; returns 1 then.
     """
     written = results.sections_in(results.RESULTS.read_text())
     failed = []
@@ -118,7 +118,7 @@ def write_results(names: Sequence[str], quick: bool) -> int:
 
 
 def chosen(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the benchmarks that are named, and the parts of the one that has some."""
+    """Return the named benchmarks, and the named parts of a single benchmark."""
     names = [word for word in words if word in SECTIONS]
     parts = [word for word in words if word not in SECTIONS]
     if parts and (len(names) != 1 or names[0] not in IN_PARTS):

@@ -1,4 +1,4 @@
-"""What the papers say of their figures, and what measured figures say of the same."""
+"""The claims of the papers about their figures, compared with the measured figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INFINITE = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a paper says of a figure: as a text, and as a range of values.
+    """A claim of a paper about a figure: as text, and as a range of values.
 
     measure: returns the values found, one for each point; `unit` follows them in the table.
     bounds: the paper's least and greatest value, None if it has none; with `is_cost`, less is
@@ -42,7 +42,7 @@ class Claim:
         )
 
     def verdict(self, values: Sequence[float]) -> str:
-        """Return how values relate to the paper's.
+        """Return how measured values compare with the paper's.
 
         >>> claim = Claim("speed", "10 to 100 times", (10, 100), lambda rows: [])
         >>> claim.verdict([200, 300]), claim.verdict([20, 300]), claim.verdict([5, 30])

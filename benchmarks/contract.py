@@ -1,4 +1,4 @@
-"""The performance contract of trends: all its rows, each beside a loop written by hand.
+"""The performance contract of trends: all its rows, each compared with a hand-written loop.
 
 Warm, in process, on one core, from an Arrow table, encoding included; results are compared.
 Processor time, the least of several runs in turn. The loops are what a good engineer would write
@@ -68,9 +68,9 @@ def against_loop(
     what: str, engine: Callable[[], object], loop: Callable[[], object], events: int, most: float
 ) -> Row:
     """Measure the engine beside a loop."""
-    taken = least_seconds({"engine": engine, "loop": loop})
-    ratio = taken["engine"] / taken["loop"]
-    both = ", ".join(f"{taken[name] / events * 1e9:.1f}" for name in ("engine", "loop"))
+    seconds = least_seconds({"engine": engine, "loop": loop})
+    ratio = seconds["engine"] / seconds["loop"]
+    both = ", ".join(f"{seconds[name] / events * 1e9:.1f}" for name in ("engine", "loop"))
     return Row(
         what,
         f"{ratio:.2f} times the loop ({both} ns an event)",
@@ -162,21 +162,21 @@ def many(_: int) -> Iterator[Row]:
     """Measure very many queries that return an average, beside a loop over all of them."""
     regime = replace(BASE, queries=MANY, events=BASE.events // 5, burst=20, window="tumbling")
     table, within = regime.table(), regime.within
-    ready = plan(parse_workload("".join(AVERAGES.format(number=n) for n in range(MANY))))
+    query_plan = plan(parse_workload("".join(AVERAGES.format(number=n) for n in range(MANY))))
     loop = partial(lane_loops.sums, table, MANY, within, within)
-    found, (logs, averages) = run(ready, table, ON_ONE), loop()
+    found, (logs, averages) = run(query_plan, table, ON_ONE), loop()
     for query in range(MANY):
         rows = found[f"q{query}"]
         windows = rows.column("window_start").cast(pa.int64()).to_numpy() // within
         for column, expected in (("trends", logs), ("average", averages)):
             if not np.allclose(rows.column(column).to_numpy(), expected[windows, query], 1e-9):
                 raise AssertionError(f"the loop disagrees on {column} of query {query}")
-    taken = least_seconds({"engine": partial(run, ready, table, ON_ONE), "loop": loop})
-    times = taken["loop"] / taken["engine"]
+    seconds = least_seconds({"engine": partial(run, query_plan, table, ON_ONE), "loop": loop})
+    times = seconds["loop"] / seconds["engine"]
     yield Row(
         f"{MANY:,} queries, COUNT and AVG, {regime.events:,} events, bursts of {regime.burst}",
         f"{times:.1f} times faster than the loop "
-        f"({taken['engine'] / regime.events * 1e9:.0f} ns an event)",
+        f"({seconds['engine'] / regime.events * 1e9:.0f} ns an event)",
         "at least 5 times faster",
         times >= 5,
     )

@@ -1,8 +1,8 @@
 """The tables of docs/evaluation.md, filled in from the files of measured figures.
 
-The page has a place for each figure, between two comments with its name. A table there sets what
-the paper says beside what the figure's file (`benchmarks/figures/NAME.csv`) says. Nobody types a
-figure: `python -m benchmarks evaluation` fills all places in, and `make results` does so too.
+The page has a placeholder for each figure, between two comments with its name. Its table compares
+the paper's values with those of the figure's file (`benchmarks/figures/NAME.csv`). `python -m
+benchmarks evaluation` and `make results` fill in all placeholders.
 """
 
 from __future__ import annotations

@@ -109,13 +109,13 @@ def keyed_events(count: int, likely: tuple[float, ...]) -> pa.Table:
 
 def alone(count: int) -> list[Row]:
     """Measure one query that compares neighbours, with many keys, against a loop by hand."""
-    ready = plan(parse_workload(ALONE))
+    query_plan = plan(parse_workload(ALONE))
     rows = []
     for what, likely in MIXTURES.items():
         table = keyed_events(count, likely)
-        taken = in_turn(alone_and_loop(ready, table), RUNS)
-        speed = count / statistics.median(taken["engine"]) / 1e6
-        times = ratio(taken["engine"], taken["loop"])
+        seconds = in_turn(alone_and_loop(query_plan, table), RUNS)
+        speed = count / statistics.median(seconds["engine"]) / 1e6
+        times = ratio(seconds["engine"], seconds["loop"])
         rows.append(
             Row(
                 f"one query with `b[i].v >= b[i-1].v`, {count:,} events, {KEYS:,} keys, {what}",
@@ -149,24 +149,24 @@ def grown() -> list[Row]:
     tables = {size: keyed_events(size, (0.05, 0.9, 0.05, 0.0)) for size in WINDOWS}
     rows = []
     for what, (pattern, width) in GUARDS.items():
-        ready = plan(parse_workload(f"QUERY q RETURN LOG2(COUNT(*)) PATTERN {pattern};"))
+        query_plan = plan(parse_workload(f"QUERY q RETURN LOG2(COUNT(*)) PATTERN {pattern};"))
         few = tables[WINDOWS[0]]
-        found = run(ready, few, ON_ONE)["q"].column("log2(count(*))")[0].as_py()
+        found = run(query_plan, few, ON_ONE)["q"].column("log2(count(*))")[0].as_py()
         if not math.isclose(found, pairs(few, width, width == 0.0), rel_tol=1e-9):
             raise AssertionError(f"{what}: the engine and the loop disagree")
-        taken = in_turn(
+        seconds = in_turn(
             {
-                str(size): lambda table=table, ready=ready: run(ready, table, ON_ONE)
+                str(size): lambda table=table, query_plan=query_plan: run(query_plan, table, ON_ONE)
                 for size, table in tables.items()
             },
             2 * RUNS,
         )
-        least = [min(taken[str(size)]) for size in WINDOWS]
+        least = [min(seconds[str(size)]) for size in WINDOWS]
         slope = np.polyfit(np.log(WINDOWS), np.log(least), 1)[0]
-        told = ", ".join(f"{n:,}: {s * 1e3:.0f} ms" for n, s in zip(WINDOWS, least, strict=True))
+        text = ", ".join(f"{n:,}: {s * 1e3:.0f} ms" for n, s in zip(WINDOWS, least, strict=True))
         exponent = f"{slope:.2f}"
         rows.append(
-            Row(f"exponent of n, {what} ({told})", exponent, "at most 1.25", bool(slope <= 1.25))
+            Row(f"exponent of n, {what} ({text})", exponent, "at most 1.25", bool(slope <= 1.25))
         )
     return rows
 
@@ -181,13 +181,13 @@ def together(count: int) -> list[Row]:
             f"GROUP BY key WITHIN {WITHIN} seconds;"
             for n, pattern in enumerate(patterns)
         ]
-        ready = plan(parse_workload("\n".join(texts)))
+        query_plan = plan(parse_workload("\n".join(texts)))
         each = [plan(parse_workload(text)) for text in texts]
         apart = {name: found for one in each for name, found in run(one, table, ON_ONE).items()}
-        assert_same(run(ready, table, ON_ONE), apart)
+        assert_same(run(query_plan, table, ON_ONE), apart)
         taken = in_turn(
             {
-                "together": lambda ready=ready: run(ready, table, ON_ONE),
+                "together": lambda query_plan=query_plan: run(query_plan, table, ON_ONE),
                 "alone": lambda each=each: [run(one, table, ON_ONE) for one in each],
             },
             RUNS,
@@ -210,19 +210,19 @@ def main(quick: bool) -> list[Row]:
     sizes = SIZES[:2] if quick else SIZES
     ready = workload()
     tables = {size: events(size) for size in sizes}
-    taken = in_turn(
+    seconds = in_turn(
         {str(size): lambda size=size: run(ready, tables[size], RunOptions()) for size in sizes},
         RUNS,
     )
     for table in tables.values():
         unshared = run(ready, table, RunOptions(sharing=Sharing.NEVER))
         assert_same(run(ready, table, RunOptions()), unshared)
-    medians = [statistics.median(taken[str(size)]) for size in sizes]
+    medians = [statistics.median(seconds[str(size)]) for size in sizes]
     slope = np.polyfit([math.log(size) for size in sizes], [math.log(m) for m in medians], 1)[0]
-    told = ", ".join(f"{size:,}: {m:.2f} s" for size, m in zip(sizes, medians, strict=True))
+    text = ", ".join(f"{size:,}: {m:.2f} s" for size, m in zip(sizes, medians, strict=True))
     rows = [
         Row(
-            f"exponent of n ({told})",
+            f"exponent of n ({text})",
             f"{slope:.2f}",
             "at most 1.2",
             bool(slope <= 1.2),

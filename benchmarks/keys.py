@@ -1,4 +1,4 @@
-"""Peak memory while keys come and go: it depends on the keys that are open, not on all there were.
+"""Peak memory while keys come and go: it depends on open keys, not on the number of all keys.
 
 Each key has three events within three milliseconds and never returns; a thousand keys begin every
 second. After each batch, whatever is final is closed, as the driver of a live stream would do.
@@ -70,9 +70,9 @@ def measure(keys: int) -> tuple[float, float, float]:
                 "class": pa.array(np.tile(classes, len(key) // 3)[order]),
             }
         )
-        begun = time.perf_counter()
+        start = time.perf_counter()
         outputs = [*operator.process(batch), *operator.close(int(times.max()))]
-        taken += time.perf_counter() - begun
+        taken += time.perf_counter() - start
         found += sum(pa.compute.sum(output.column("cell0")).as_py() for output in outputs)
     found += sum(pa.compute.sum(output.column("cell0")).as_py() for output in operator.close())
     if found != expected:

@@ -1,4 +1,4 @@
-"""How much of a slide's work is left when its last event has come: what latency consists of.
+"""Latency: the share of a slide's work that remains when its last event arrives.
 
 Operators are fed with batches of 50 events of one key and close windows at the end of each slide of
 5,000. The figure is the share of a slide's processor time that is spent in the call with its last
@@ -87,20 +87,20 @@ def main(quick: bool) -> list[Row]:
 def measure(case: Case) -> Row:
     """Measure the share of the last call in the work of a slide."""
     shares, whole = [], 0.0
-    ready = plan(parse_workload(case.text()))
-    runs = encoded_runs(ready, events(case.queries), Sharing.DYNAMIC)
+    query_plan = plan(parse_workload(case.text()))
+    runs = encoded_runs(query_plan, events(case.queries), Sharing.DYNAMIC)
     for slide in range(SLIDES):
         spent: list[float] = []
         for begin in range(slide * SLIDE, (slide + 1) * SLIDE, BATCH):
             batches = [run.events.batch(begin, begin + BATCH) for run in runs]
             is_last = begin + BATCH == (slide + 1) * SLIDE
             until = START + (slide + 1) * SLIDE * 1_000
-            begun = time.process_time()
+            start = time.process_time()
             for run, batch in zip(runs, batches, strict=True):
                 run.outputs.extend(run.operator.process(batch))
                 if is_last:
                     run.outputs.extend(run.operator.close(until))
-            spent.append(time.process_time() - begun)
+            spent.append(time.process_time() - start)
         if slide >= WARM_UP:
             shares.append(100 * spent[-1] / sum(spent))
             whole += sum(spent)

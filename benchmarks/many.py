@@ -1,9 +1,9 @@
 """Ten thousand queries in one workload, `SEQ(X_i, B+)`: from text to results in a new process.
 
 200,000 events, of which one in twenty is an X of some query. All figures are processor time. A
-process's first run includes deriving what each class of events does. The rival, written by hand,
-goes over the queries of each event (`baselines/plain_loop.py`); it is given its table of types, and
-compiled by Numba beforehand.
+process's first run includes deriving the updates by each class of events. The baseline is a
+loop over the queries of each event (`baselines/plain_loop.py`); its table of types is prepared, and
+it is compiled by Numba beforehand.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def measured(count: int, place: str) -> None:
     table = table_of(count).drop_columns(["v"])
     table = table.set_column(1, "type", table.column("type").cast(pa.string()))
     text = "\n".join(QUERY.format(number=number, span=SPAN) for number in range(QUERIES))
-    begun = time.process_time()
+    start = time.process_time()
     workload = el.Workload.parse(text)
     parsed = time.process_time()
     workload.planned()
     planned = time.process_time()
     results = workload.run(table, threads=1)
-    took = [parsed - begun, planned - parsed, time.process_time() - planned]
+    took = [parsed - start, planned - parsed, time.process_time() - planned]
     took.append(seconds(lambda: workload.run(table, threads=1), time.process_time))
     logs = _logs([results[f"q{number}"].frame for number in range(QUERIES)], count)
     np.save(Path(place) / "logs.npy", logs)

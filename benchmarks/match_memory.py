@@ -32,12 +32,12 @@ def main(quick: bool) -> list[Row]:
     sizes = (10**5, 10**7) if quick else (10**6, 10**8)
     found = [_measured(size) for size in sizes]
     growth = found[1][0] / found[0][0]
-    told = "; ".join(
+    text = "; ".join(
         f"{rows:,} matches: {peak:.0f} MB, {seconds:.0f} CPU s" for peak, rows, seconds in found
     )
     return [
         Row(
-            f"peak memory while matches are written ({told})",
+            f"peak memory while matches are written ({text})",
             f"{growth:.2f} times",
             f"at most {GROWTH}",
             growth <= GROWTH,
@@ -79,14 +79,14 @@ def measure(size: int) -> tuple[float, int, float]:
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "events.parquet"
         pq.write_table(events(size), given)
-        begun = time.process_time()
+        start = time.process_time()
         done = CliRunner().invoke(
             app,
             ["run", "-q", QUERY, "--events", str(given), "--engine", "local", "--out", folder],
         )
         if done.exit_code != 0:
             raise AssertionError(done.stderr)
-        seconds = time.process_time() - begun
+        seconds = time.process_time() - start
         peak = peak_memory()
         rows = pq.read_metadata(Path(folder) / "q.parquet").num_rows
         expected = events(size).num_rows // (BURST + 1) * (2**BURST - 1)

@@ -97,10 +97,10 @@ def main(quick: bool, parts: Sequence[str] = ()) -> list[Row]:
 
 def _against_frames(strategy: str, scale: int) -> Row:
     table = events(MANY // scale)
-    ready = plan(parse_workload(text(strategy)))
-    found = run(ready, table, RunOptions())["q"]
+    query_plan = plan(parse_workload(text(strategy)))
+    found = run(query_plan, table, RunOptions())["q"]
     ours = statistics.median(
-        cpu_seconds(lambda: run(ready, table, RunOptions())) for _ in range(RUNS)
+        cpu_seconds(lambda: run(query_plan, table, RunOptions())) for _ in range(RUNS)
     )
     theirs = {}
     for name, rival in (("polars", in_polars), ("DuckDB", in_duckdb)):
@@ -118,13 +118,13 @@ def _against_frames(strategy: str, scale: int) -> Row:
 
 def _against_loop(strategy: str, target: float, scale: int, *, rising: bool = False) -> Row:
     table = events(EVENTS // scale)
-    ready = plan(parse_workload(text(strategy, rising=rising)))
+    query_plan = plan(parse_workload(text(strategy, rising=rising)))
     room = table.num_rows // 2
     ours, theirs = _in_turn(
-        lambda: run(ready, table, RunOptions()),
+        lambda: run(query_plan, table, RunOptions()),
         lambda: by_hand(table, strategy, 60_000_000, rising=rising, room=room),
     )
-    found = run(ready, table, RunOptions())["q"]
+    found = run(query_plan, table, RunOptions())["q"]
     _compare(found, by_hand(table, strategy, 60_000_000, rising=rising, room=room))
     speed = table.num_rows / ours / 1e6
     return Row(
@@ -165,12 +165,12 @@ def _far(scale: int) -> Row:
         np.random.default_rng(3).choice(3, table.num_rows, p=[0.5, 0.4999, 0.0001])
     ]
     rare = table.set_column(table.column_names.index("type"), "type", pa.array(kinds))
-    ready = plan(parse_workload(text("next", within=100_000)))
+    query_plan = plan(parse_workload(text("next", within=100_000)))
     expected = by_hand(rare, "next", 100_000_000_000, room=table.num_rows)
-    found = run(ready, rare, RunOptions())["q"]
+    found = run(query_plan, rare, RunOptions())["q"]
     _compare(found, expected)
     ours = statistics.median(
-        cpu_seconds(lambda: run(ready, rare, RunOptions())) for _ in range(RUNS)
+        cpu_seconds(lambda: run(query_plan, rare, RunOptions())) for _ in range(RUNS)
     )
     hand = cpu_seconds(lambda: by_hand(rare, "next", 100_000_000_000, room=table.num_rows))
     speed = table.num_rows / ours / 1e6
@@ -185,12 +185,12 @@ def _far(scale: int) -> Row:
 
 def _any(scale: int) -> Row:
     table = events(MANY // scale)
-    ready = plan(parse_workload(text("any", within=16, more="AVG(b[].v) AS m,")))
-    found = run(ready, table, RunOptions())["q"]
+    query_plan = plan(parse_workload(text("any", within=16, more="AVG(b[].v) AS m,")))
+    found = run(query_plan, table, RunOptions())["q"]
     hand = by_hand(table, "any", 16_000_000, room=found.num_rows + 1)
     _compare(found, hand)
     ours, theirs = _in_turn(
-        lambda: run(ready, table, RunOptions()),
+        lambda: run(query_plan, table, RunOptions()),
         lambda: by_hand(table, "any", 16_000_000, room=found.num_rows + 1),
     )
     speed = found.num_rows / ours / 1e6
@@ -205,17 +205,17 @@ def _any(scale: int) -> Row:
 
 def _collapsed(within: int, scale: int) -> Row:
     table = events(MANY // scale)
-    ready = plan(
+    query_plan = plan(
         parse_workload(
             f"""QUERY q RETURN key, a.v AS a, COUNT(b[]) AS n, COUNT(c[]) AS m, b[b.LEN].v AS c
             PATTERN SEQ(A a, B+ b[], C c) WHERE [key] WITHIN {within} seconds COLLAPSED;"""
         )
     )
     ours, theirs = _in_turn(
-        lambda: run(ready, table, RunOptions()),
+        lambda: run(query_plan, table, RunOptions()),
         lambda: by_hand(table, "collapsed", within * 1_000_000, room=table.num_rows),
     )
-    found = run(ready, table, RunOptions())["q"]
+    found = run(query_plan, table, RunOptions())["q"]
     _compare(found, by_hand(table, "collapsed", within * 1_000_000, room=table.num_rows))
     speed = table.num_rows / ours / 1e6
     return Row(
@@ -269,16 +269,16 @@ def _paths(within: int, scale: int, *, above: bool = False) -> Row:
 
 def _lists(scale: int) -> Row:
     table = events(MANY // scale)
-    ready = plan(parse_workload(text("any", within=16, more="b[].v AS vs,")))
+    query_plan = plan(parse_workload(text("any", within=16, more="b[].v AS vs,")))
     small = table.slice(0, table.num_rows // 4)
-    found = run(ready, small, RunOptions())["q"]
+    found = run(query_plan, small, RunOptions())["q"]
     lengths = np.diff(found.column("vs").combine_chunks().offsets.to_numpy())
     if not np.array_equal(lengths, found.column("n").to_numpy()):
         raise AssertionError("lists and their lengths differ")
-    taken = statistics.median(
-        cpu_seconds(lambda: run(ready, small, RunOptions())) for _ in range(RUNS)
+    seconds = statistics.median(
+        cpu_seconds(lambda: run(query_plan, small, RunOptions())) for _ in range(RUNS)
     )
-    speed = found.num_rows / taken / 1e6
+    speed = found.num_rows / seconds / 1e6
     return Row(
         "the same with the lists b[].v",
         f"{speed:.1f} M matches/s",
@@ -295,14 +295,18 @@ def _count(size: int) -> Row:
             "v": np.random.default_rng(1).random(size),
         }
     )
-    ready = plan(parse_workload("QUERY q RETURN COUNT(b[]) PATTERN B+ b WHERE b[i].v > b[i-1].v;"))
-    _refused(ready, table)
-    taken = statistics.median(cpu_seconds(lambda: _refused(ready, table)) for _ in range(RUNS))
+    query_plan = plan(
+        parse_workload("QUERY q RETURN COUNT(b[]) PATTERN B+ b WHERE b[i].v > b[i-1].v;")
+    )
+    _refused(query_plan, table)
+    seconds = statistics.median(
+        cpu_seconds(lambda: _refused(query_plan, table)) for _ in range(RUNS)
+    )
     return Row(
         f"counting SKIP TILL ANY MATCH, rising: {size:,} events in one window",
-        f"{taken:.2f} s",
+        f"{seconds:.2f} s",
         "under 2 s",
-        taken < 2,
+        seconds < 2,
     )
 
 

@@ -80,8 +80,8 @@ def measure(granularity: str, size: int) -> float:
         del table
         spark = local_session("local[2]")
         try:
-            ready = plan(parse_workload(QUERIES[granularity]))
-            results = run(ready, spark.read.parquet(path), RunOptions())
+            query_plan = plan(parse_workload(QUERIES[granularity]))
+            results = run(query_plan, spark.read.parquet(path), RunOptions())
             windows = 1 if granularity == "coarse" else -(-size // 10_000)
             rows = {name: results[name].count() for name in results}
             if rows["q"] != windows:

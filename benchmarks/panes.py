@@ -48,10 +48,10 @@ class Shape:
     @property
     def name(self) -> str:
         """What it is called in the results."""
-        told = [f"{self.number} quer{'y' if self.number == 1 else 'ies'}", self.returns]
-        told += [f"{self.events:,} events a pane"]
-        told += [f"{self.panes} panes a window"] * (self.panes > 1) + ["ties"] * self.tied
-        return ", ".join(told)
+        lines = [f"{self.number} quer{'y' if self.number == 1 else 'ies'}", self.returns]
+        lines += [f"{self.events:,} events a pane"]
+        lines += [f"{self.panes} panes a window"] * (self.panes > 1) + ["ties"] * self.tied
+        return ", ".join(lines)
 
     @property
     def text(self) -> str:

@@ -109,8 +109,8 @@ def throughput(case: Case, scale: int) -> list[Row]:
     count, of_runs = speeds(case, scale)
     found = {name: max(each) for name, each in of_runs.items()}
     speed = found["Elsinore"]
-    told = ", ".join(f"{name} {each / 1e6:.2f}" for name, each in found.items())
-    what = f"{case.name}, {case.about}, {count:,} items; M items/s: {told}"
+    text = ", ".join(f"{name} {each / 1e6:.2f}" for name, each in found.items())
+    what = f"{case.name}, {case.about}, {count:,} items; M items/s: {text}"
     times = {name: speed / found[name] for name in MOST}
     shown = (
         f"{speed / 1e6:.1f} M items/s, {times['RxPY']:.0f} times RxPY, "
@@ -135,13 +135,13 @@ def windows(size: int, scale: int) -> list[Row]:
         error = float(np.max(np.abs(values - exact) / np.maximum(exact, 1)))
         if error > (eps or 0):
             raise AssertionError(f"P7 with {size:,} is off by {error}")
-        told = ""
+        text = ""
         if eps is None:
             for name, rival in P7_RIVALS.items():
                 some = events.slice(0, MOST.get(name, count))
                 given: list[Any] = []
-                taken = processor(lambda: given.append(rival(some, size, LIMIT)))  # noqa: B023
-                told += f", {name} {some.num_rows / taken / 1e6:.2f}"
+                seconds = processor(lambda: given.append(rival(some, size, LIMIT)))  # noqa: B023
+                text += f", {name} {some.num_rows / seconds / 1e6:.2f}"
                 column = given[0]["value"] if name == "polars" else given[0]
                 if not np.array_equal(np.asarray(column), exact[: some.num_rows]):
                     raise AssertionError(f"P7: {name} has other values")
@@ -151,7 +151,7 @@ def windows(size: int, scale: int) -> list[Row]:
         found.append(
             Row(
                 f"P7, W = {size:,}, {what}, {count:,} items; M items/s: Elsinore "
-                f"{speed / 1e6:.2f}{told}",
+                f"{speed / 1e6:.2f}{text}",
                 f"{speed / 1e6:.2f} M items/s",
                 wanted,
                 met,

@@ -54,15 +54,15 @@ class Regime:
     @property
     def name(self) -> str:
         """What tells the regime from others."""
-        told = [f"{self.queries:,} queries, {self.events:,} events"]
-        told.append(f"bursts of {self.burst:,}" if self.burst else "one burst")
+        lines = [f"{self.queries:,} queries, {self.events:,} events"]
+        lines.append(f"bursts of {self.burst:,}" if self.burst else "one burst")
         if self.predicate == "neighbours":
-            told.append("`b[i].v >= b[i-1].v`")
+            lines.append("`b[i].v >= b[i-1].v`")
         elif self.predicate != "none":
-            told.append(f"thresholds: {self.predicate}")
+            lines.append(f"thresholds: {self.predicate}")
         if self.ties != "none":
-            told.append({"one": "a tie", "seconds": "times in seconds"}[self.ties])
-        return ", ".join([*told, f"windows: {self.window}"])
+            lines.append({"one": "a tie", "seconds": "times in seconds"}[self.ties])
+        return ", ".join([*lines, f"windows: {self.window}"])
 
     @property
     def cuts(self) -> list[float]:
@@ -207,13 +207,13 @@ def over_fine(regime: Regime) -> float:
     default = few.workload()
     fine = replace(few, granularity=Granularity.FINE).workload()
     assert_same(run(default, table, options), run(fine, table, options))
-    taken = least_seconds(
+    seconds = least_seconds(
         {
             "default": lambda: run(default, table, options),
             "fine": lambda: run(fine, table, options),
         }
     )
-    return taken["default"] / taken["fine"]
+    return seconds["default"] / seconds["fine"]
 
 
 def _granularity(regimes: Sequence[Regime]) -> Row:

@@ -76,10 +76,10 @@ def main() -> None:
     unknown = [name for name in given.regimes if name not in REGIMES]
     if unknown:
         parser.error(f"no regime '{unknown[0]}'; there are {', '.join(REGIMES)}")
-    begun = time.perf_counter()
+    start = time.perf_counter()
     print("\n".join(HEADER))
     for name in given.regimes or BY_DEFAULT:
-        if time.perf_counter() - begun > given.budget:
+        if time.perf_counter() - start > given.budget:
             print(f"{name}: not measured, the time is up")
             continue
         ways = given.ways.split(",") if given.ways else WAYS

@@ -50,10 +50,10 @@ def main(quick: bool = False) -> list[Row]:
     counts = [count // 10 if quick else count for count in EVENTS]
     found = list(measured(counts))
     growth = found[-1].peak / found[0].peak
-    told = "; ".join(map(_told, counts, found))
+    text = "; ".join(map(_told, counts, found))
     return [
         Row(
-            f"one group of shuffled events, a worker's peak ({told})",
+            f"one group of shuffled events, a worker's peak ({text})",
             f"{growth:.2f} times that of {counts[0]:,} events",
             f"at most {GROWTH}",
             growth <= GROWTH,

@@ -58,12 +58,14 @@ def beside_loop(
     clock: Callable[[], float] = time.perf_counter,
 ) -> Row:
     """Measure one query beside the loop."""
-    ready = plan(parse_workload(QUERY.format(where=where, strategy=strategy, more=more)))
+    query_plan = plan(parse_workload(QUERY.format(where=where, strategy=strategy, more=more)))
     by_hand = partial(summed if more else stepped, table, strategy == "CONTIGUOUS", bool(where))
-    _assert_found(run(ready, table, ON_ONE)["q"], by_hand())
-    taken = in_turn({"steps": lambda: run(ready, table, ON_ONE), "loop": by_hand}, RUNS, clock)
-    speed = len(table) / statistics.median(taken["steps"]) / 1e6
-    times = ratio(taken["steps"], taken["loop"])
+    _assert_found(run(query_plan, table, ON_ONE)["q"], by_hand())
+    seconds = in_turn(
+        {"steps": lambda: run(query_plan, table, ON_ONE), "loop": by_hand}, RUNS, clock
+    )
+    speed = len(table) / statistics.median(seconds["steps"]) / 1e6
+    times = ratio(seconds["steps"], seconds["loop"])
     return Row(
         f"`{strategy}`{', rising neighbours' * bool(where)}{', SUM, AVG and MAX too' * bool(more)}"
         f", {len(table):,} events, {KEYS:,} keys",
@@ -100,7 +102,7 @@ def _lanes(strategy: str, count: int) -> Row:
     one, many = plan(parse_workload(texts[0])), plan(parse_workload("\n".join(texts)))
     alone = RunOptions(threads=1, sharing=Sharing.NEVER)
     assert_same(run(many, table, ON_ONE), run(many, table, alone))
-    taken = in_turn(
+    seconds = in_turn(
         {
             "one": lambda: run(one, table, ON_ONE),
             "many": lambda: run(many, table, ON_ONE),
@@ -108,11 +110,11 @@ def _lanes(strategy: str, count: int) -> Row:
         },
         RUNS,
     )
-    times = ratio(taken["many"], taken["one"])
+    times = ratio(seconds["many"], seconds["one"])
     return Row(
         f"`{strategy}`, {QUERIES} queries of one shape, {count:,} events, {KEYS:,} keys",
-        f"{times:.1f} times one query; {ratio(taken['alone'], taken['many']):.1f} times as long "
-        "one by one",
+        f"{times:.1f} times one query; {ratio(seconds['alone'], seconds['many']):.1f} times as "
+        "long one by one",
         f"at most {QUERIES // 5} times one",
         times <= QUERIES // 5,
     )

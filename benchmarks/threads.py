@@ -89,14 +89,14 @@ def main(quick: bool) -> list[Row]:
             f"processes {several}": partial(processes.run, what, several)
             for several in (1, THREADS)
         }
-        taken = in_turn(runs | beside | loops, RUNS)
+        seconds = in_turn(runs | beside | loops, RUNS)
         used = in_turn(runs, RUNS, time.process_time)
         times, mixed, read = (
-            ratio(taken[f"{one} 1"], taken[f"{one} {THREADS}"])
+            ratio(seconds[f"{one} 1"], seconds[f"{one} {THREADS}"])
             for one in ("run", "mixing", "reading")
         )
-        apart = THREADS * ratio(taken["processes 1"], taken[f"processes {THREADS}"])
-        speed = count / statistics.median(taken[f"run {THREADS}"]) / 1e6
+        apart = THREADS * ratio(seconds["processes 1"], seconds[f"processes {THREADS}"])
+        speed = count / statistics.median(seconds[f"run {THREADS}"]) / 1e6
         more = ratio(used[f"run {THREADS}"], used["run 1"])
         rows.append(
             Row(

@@ -1,1 +1,1 @@
-"""What one would use instead: rivals that the benchmarks compare with."""
+"""Baselines: implementations without Elsinore, with which the benchmarks compare."""

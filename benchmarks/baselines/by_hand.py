@@ -1,7 +1,7 @@
-"""Trends of SEQ(A a, B b+, C c) by hand, as one would write it without Elsinore.
+"""Baselines for the trends of SEQ(A a, B b+, C c): plain loops over the events of a key.
 
-A plain loop over one key's events, in pandas on Spark and in polars in one process; and the number
-of events per key and window, which is the least that Spark does to group events.
+The loop runs in pandas on Spark, and in polars in one process. The number of events per key and
+window, computed by Spark alone, shows the least cost of grouping events.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def in_polars(path: str) -> pa.Table:
 
 
 def events_per_window(frame: DataFrame) -> DataFrame:
-    """Return how many events each key has in each window: Spark's own, nothing of ours."""
+    """Return the number of events of each key and window, computed by Spark alone."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     window = F.window("time", f"{WINDOW_SECONDS} seconds")

@@ -1,6 +1,6 @@
-"""StreamQRE's queries as loops over arrays that Numba compiles, where such a loop is natural.
+"""Baselines for StreamQRE's queries: loops over arrays, compiled by Numba.
 
-Each takes codes of types and columns as arrays: what one would write for the least time.
+Each takes codes of types and columns as arrays, and is written for minimal time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.baselines.loops import CAMPAIGNS
 
 
 def codes(events: pa.Table, names: tuple[str, ...]) -> Any:
-    """Return the place of each event's type among some names, their number for others."""
+    """Return the index of each event's type in a list of names; its length for other types."""
     kinds = events["type"].combine_chunks()
     if not pa.types.is_dictionary(kinds.type):
         kinds = kinds.dictionary_encode()
@@ -24,7 +24,7 @@ def codes(events: pa.Table, names: tuple[str, ...]) -> Any:
 
 
 def ints(events: pa.Table, name: str) -> Any:
-    """Return a column of whole numbers, -1 where there is none."""
+    """Return a column of integers, with -1 for null."""
     return events[name].combine_chunks().fill_null(-1).to_numpy()
 
 

@@ -1,4 +1,4 @@
-"""StreamQRE's queries in polars, which sees all events at once; those that it can say."""
+"""Baselines for StreamQRE's queries in polars, as far as it can express them, over all events."""
 
 from __future__ import annotations
 

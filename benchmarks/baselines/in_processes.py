@@ -1,4 +1,4 @@
-"""What a machine's cores give to a run: processes that share nothing, one alone and all at once."""
+"""The speed-up by the machine's cores: independent processes, one alone and all at once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Runs = dict[str, Callable[[], object]]
 
 
 class Processes:
-    """Processes each of which makes the same runs, and does one of them when it is told."""
+    """Processes with the same runs, each of which executes one on request."""
 
     def __init__(self, made: Callable[[], Runs], count: int) -> None:
-        """Start them; `made`, a function of a module, makes the runs in each of them."""
+        """Start them; `made`, a function of a module, creates the runs in each process."""
         context = multiprocessing.get_context("spawn")
         self._wires: list[Connection] = []
         for _ in range(count):
@@ -22,7 +22,7 @@ class Processes:
             self._wires.append(mine)
 
     def run(self, name: str, processes: int) -> None:
-        """Let so many of them do a run at once, and wait for the last."""
+        """Execute a run in a number of processes at once, and wait for all of them."""
         for wire in self._wires[:processes]:
             wire.send(name)
         for wire in self._wires[:processes]:
@@ -30,7 +30,7 @@ class Processes:
 
 
 def _serve(made: Callable[[], Runs], wire: Connection) -> None:
-    """Do the runs that are named, one after the other, until nobody is left to name any."""
+    """Execute requested runs one after another, until the connection is closed."""
     runs = made()
     while True:
         try:

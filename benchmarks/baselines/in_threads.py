@@ -1,4 +1,4 @@
-"""What a machine's cores give: plain compiled loops, alone and several at once."""
+"""The speed-up by the machine's cores: compiled loops, alone and in several threads."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TIMES = 16  # it reads them
 
 @njit(nogil=True)
 def _mix(steps, factor):
-    """Return what so many steps make of several numbers, none of which waits for another.
+    """Multiply several independent numbers in a number of steps, and return the result.
 
-    Steps that wait for one another leave half of a core idle, and do not notice who shares it. No
-    instruction multiplies several such numbers at once, so that a core has all that it can do.
+    Dependent steps would leave half of a core idle, so that sharing it would cost nothing. No
+    vector instruction multiplies several such numbers, so a core is fully used.
     """
     a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     e, f, g, h = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
@@ -34,7 +34,7 @@ def _mix(steps, factor):
 
 @njit(nogil=True, fastmath=True)
 def _read(numbers, times):
-    """Return the sum of numbers, read so many times."""
+    """Return the sum of numbers, reading all of them `times` times."""
     found = 0.0
     for _ in range(times):
         for number in numbers:

@@ -27,7 +27,7 @@ from benchmarks.streamqre import Case, check, first
 FOLDER = Path(__file__).parent / "java"
 EVENTS = 200_000
 RUNS = {"RxJava": (4, 5), "Esper": (1, 3), "Flink": (1, 3)}  # to warm the compiler up, and timed
-BUILDING = 300  # seconds that it may take
+BUILDING = 300  # maximum seconds of the build
 BUDGET = 120  # processor seconds that a system may take for a query, its start and all runs
 QUICK_BUDGET = 30
 OPTIONS = (
@@ -44,7 +44,7 @@ KINDS = {
 
 @cache
 def why_not() -> str | None:
-    """Return why Java's systems cannot be run here, None where they can."""
+    """Return the reason why the Java systems cannot run here; None if they can."""
     missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
     if missing:
         return f"RxJava, Esper and Flink were not run: {', '.join(missing)} cannot be found here."
@@ -72,9 +72,9 @@ def _pom() -> Path:
 def speeds(
     case: Case, system: str, *, quick: bool, until: float = math.inf
 ) -> tuple[list[float], str]:
-    """Return the items per second of processor time of a system's runs, or none and why not.
+    """Return the items per second of processor time of a system's runs, or none and the reason.
 
-    `until` is when to give up, by `time.monotonic`. Raises AssertionError where its values are not
+    `until` is the deadline, by `time.monotonic`. Raises AssertionError if its values differ from
     Elsinore's.
     """
     count = EVENTS // 4 if quick else EVENTS
@@ -92,7 +92,7 @@ def speeds(
 def _seconds(
     system: str, query: str, files: tuple[Path, Path], budget: int, until: float
 ) -> tuple[list[float], str]:
-    """Return the processor seconds of each run after those that warm up, or none and why not."""
+    """Return the processor seconds of each run after the warm-up, or none and the reason."""
     warm, runs = RUNS[system]
     left = until - time.monotonic()
     if left <= 0:

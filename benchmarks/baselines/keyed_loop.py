@@ -1,8 +1,8 @@
-"""A rival by hand for `SEQ(x, y+, z)` of each key: a loop over columns that Numba compiles.
+"""The baseline for `SEQ(x, y+, z)` of each key: a loop over columns, compiled by Numba.
 
-Of each key and query it keeps how many trends end in an x, in a y and in a z so far, and for AVG
-the sum and number of what those of y bring; no number has an exponent. Where events of a key may be
-of one time, what those of the latest add is kept apart until a later one comes.
+For each key and query it stores the numbers of trends that end in an x, a y and a z so far, and for
+AVG the sum and number of values of the y events; numbers have no exponents. If events of a key may
+be simultaneous, the addends of the latest time are kept separately until a later event.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEGUN, GOING, SUM, NUMBER, ENDED, ENDED_SUM, ENDED_NUMBER, CELLS = range(8)
 
 @njit(nogil=True)
 def _count(times, kinds, keys, values, queries, step, average, totals):
-    """Put the cells of key k and query q at the end of window w into totals[w, k, q].
+    """Write the cells of key k and query q at the end of window w to totals[w, k, q].
 
     queries: [query, 3] -> the kinds of events that begin its trends, go on and end them.
     """
@@ -51,7 +51,7 @@ def _count(times, kinds, keys, values, queries, step, average, totals):
 
 @njit(nogil=True)
 def _count_moments(times, kinds, keys, values, queries, step, average, totals):
-    """Do the same where events of a key may be simultaneous: these do not see one another."""
+    """Do the same for simultaneous events of a key, which do not precede one another."""
     first = times[0] // step
     added = np.zeros(totals.shape[1:])
     latest = np.full(totals.shape[1], times[0])

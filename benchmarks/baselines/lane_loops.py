@@ -1,4 +1,4 @@
-"""The rivals by hand for many queries `SEQ(X_i, B+)` in windows: loops that Numba compiles.
+"""The baselines for many queries `SEQ(X_i, B+)` in windows: loops compiled by Numba.
 
 Each query in each open window is a lane, and lanes lie side by side, so that a pass over them is
 compiled to vector instructions. `sums` keeps running sums, for COUNT(*) and the sum of an

@@ -1,4 +1,4 @@
-"""StreamQRE's queries as plain Python loops over dictionaries: what one would write by hand.
+"""Baselines for StreamQRE's queries: plain Python loops over dictionaries.
 
 Each takes the events as an Arrow table and returns the values in order, as `run` has them.
 """
@@ -63,7 +63,7 @@ def y2(events: pa.Table) -> list[dict[int, tuple[int, int] | None]]:
 
 
 def most_frequent(counts: dict[int, int]) -> tuple[int, int] | None:
-    """Return the key that was counted most often, the least of several, and how often."""
+    """Return the most frequent key, the least of several, and its count."""
     best = min(counts, key=lambda key: (-counts[key], key), default=None)
     return None if best is None else (best, counts[best])
 

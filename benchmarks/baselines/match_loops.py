@@ -1,7 +1,7 @@
-"""Matches of SEQ(A a, B+ b, C c) as a plain loop for exactly that pattern, compiled by Numba.
+"""The baseline for matches of SEQ(A a, B+ b, C c): a loop for this pattern, compiled by Numba.
 
-What one would write by hand for one query: types as small numbers, events in the order of keys, a
-few local variables. Nothing in it is for any other pattern, condition or aggregate.
+Types are small integers, events are sorted by key, and the state is a few local variables. It
+supports no other pattern, condition or aggregate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ A, B, C = 0, 1, 2
 def contiguous(
     keys: Any, times: Any, types: Any, values: Any, within: int, rising: bool, rows: Any, count: Any
 ) -> int:
-    """Fill rows of (a, c) and numbers of b of matches without gaps; return how many there are."""
+    """Fill rows of (a, c) and numbers of b of matches without gaps; return their number."""
     found = 0
     for begin in range(len(keys)):
         if types[begin] != A:
@@ -134,7 +134,7 @@ def by_hand(
 ) -> pa.Table:
     """Return key, a.v, the number of b, c.v (and the mean of b.v for `any`) of all matches.
 
-    within: in microseconds; room: how many matches there are at most.
+    within: in microseconds; room: the maximum number of matches.
     """
     codes = table.column("key").to_numpy()
     order = np.argsort(codes, kind="stable")

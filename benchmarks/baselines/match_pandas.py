@@ -1,4 +1,4 @@
-"""Matches of SEQ(A a, B+ b, C c) under SKIP TILL NEXT MATCH, by hand: `applyInPandas` per key."""
+"""The baseline for SEQ(A a, B+ b, C c) under SKIP TILL NEXT MATCH: `applyInPandas` per key."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def matches(
 ) -> tuple[list[float], list[int], list[float]]:
     """Return a.v, the number of b and c.v of the matches of one key, in one pass over its events.
 
-    Matches under way that have selected a B go on alike: they end with the next C. Those that have
-    not are waiting for the next B. times and within: in one unit.
+    Partial matches that have selected a B all end with the next C; the others wait for the next B.
+    times and within: in the same unit.
     """
     first: list[float] = []
     count: list[int] = []

@@ -1,4 +1,4 @@
-"""The rivals by hand where neighbours are compared: loops that Numba compiles.
+"""The baselines for comparisons of neighbours: loops compiled by Numba.
 
 `rising` counts the trends of `SEQ(A, B+, C)` with `b[i].v >= b[i-1].v` for each key and tumbling
 window: the events of a key one after another, their values ranked by sorting, a Fenwick tree over
@@ -19,7 +19,7 @@ _UP = 2.0**-256
 
 
 def codes(table: pa.Table, names: tuple[str, ...]) -> Ints:
-    """Return the place of each event's type among some names, their number for others."""
+    """Return the index of each event's type in a list of names; its length for other types."""
     kinds = table["type"].combine_chunks().dictionary_encode()
     place = [names.index(k) if k in names else len(names) for k in kinds.dictionary.to_pylist()]
     return np.array(place)[kinds.indices.to_numpy()]

@@ -1,4 +1,4 @@
-"""The rival by hand: one running sum for each query, in twenty lines of Numba.
+"""The baseline for many sums: one running sum for each query, in twenty lines of Numba.
 
 For queries `SEQ(X_i, B+)` with COUNT(*), each with a threshold `b.v < t_i` or none, in tumbling
 windows: a B event doubles the number of trends that end in one and adds that of X events before.
@@ -30,7 +30,7 @@ def columns(table: pa.Table) -> tuple[Ints, NDArray[np.int32], Doubles]:
 
 @njit(nogil=True)
 def count_trends(times, kinds, values, cuts, step, logs):
-    """Put the binary logarithm of query q's count in window w into logs[w, q].
+    """Write the binary logarithm of query q's count in window w to logs[w, q].
 
     kinds: [event] -> 0 for B, 1 + q for X_q. cuts: [query] -> its threshold. step: of the windows.
     """

@@ -1,9 +1,9 @@
 """Sequences and Kleene patterns by a plain automaton, as XSeq finds them in the SASE++ paper.
 
-XSeq's program is not public. What Section 6.4 of SASE++ says of it is here: from each event that
-may begin a match the automaton goes through all later events of the input, time is an attribute as
-any other, so that WITHIN is looked at when a match is complete and stops nothing, and all matches
-of each beginning are found ("All Match Skip One"). Compiled by Numba.
+XSeq's program is not public. This follows Section 6.4 of SASE++: from each event that may begin a
+match, the automaton reads all later events of the input. Time is an attribute like any other, so
+WITHIN is tested when a match is complete and prunes nothing, and all matches of each beginning are
+found ("All Match Skip One"). Compiled by Numba.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-ROOM = 1_024  # matches that there is room for at first
+ROOM = 1_024  # initial capacity in matches
 
 
 @njit(nogil=True)  # type: ignore[untyped-decorator]

@@ -1,4 +1,4 @@
-"""StreamQRE's queries in RxPY (`reactivex`), with its own operators where it has some.
+"""Baselines for StreamQRE's queries in RxPY (`reactivex`), with its own operators if it has them.
 
 Each takes the events as an Arrow table and returns the values in order, as the plain loops do.
 """
@@ -19,7 +19,7 @@ from benchmarks.baselines.loops import CAMPAIGNS, DAY, columns, most_frequent
 
 
 def pushed(items: Iterable[Any], query: Callable[[rx.Observable[Any]], Any]) -> list[Any]:
-    """Return what a query gives on items that are pushed one by one."""
+    """Return the values of a query for items that are pushed one by one."""
     found: list[Any] = []
     source: Subject[Any] = Subject()
     query(source).subscribe(found.append)

@@ -1,4 +1,4 @@
-"""The rival by hand under NEXT and CONTIGUOUS: a loop that Numba compiles.
+"""The baseline under NEXT and CONTIGUOUS: a loop compiled by Numba.
 
 It counts the trends of `SEQ(A, B+, C)` by key, events of a key being of different times: those that
 end with an A and may be followed, and those that end with a B, in a list if neighbours must rise.

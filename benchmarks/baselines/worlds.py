@@ -1,6 +1,6 @@
-"""Confidences the naive way: every possible world of a match's events is looked at, one by one.
+"""Naive confidences: enumerating every possible world of a match's events.
 
-What SASE++ without its dynamic programming does (Section 4: U to the power of the number of events
+This is SASE++ without its dynamic programming (Section 4: U to the power of the number of events
 steps for a match), compiled by Numba.
 """
 

@@ -1,4 +1,4 @@
-"""Evaluations of match queries from the literature, to compare with the engine.
+"""Evaluation methods of match queries from the literature, to compare with the engine.
 
 Each returns the matches that the engine returns, with other costs:
 

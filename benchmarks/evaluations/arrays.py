@@ -1,4 +1,4 @@
-"""What kernels of the evaluations are passed together."""
+"""Groups of arrays that are passed to kernels of the evaluations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""What kernels check of a match: conditions, NOT, and whether a complete path is a match.
+"""Checks by kernels: conditions, NOT, and whether a complete path is a match.
 
 Kernels are passed the `tables` of a template (`benchmarks.evaluations.tables`); `rules`, `values`,
 `registers` and `given` (`elsinore.matches.arrays`); `path` [step], the partial match, with its

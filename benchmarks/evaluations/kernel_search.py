@@ -94,7 +94,7 @@ class _TablesPattern(PatternSearch):
 
 
 class Room:
-    """The arrays that a search works in."""
+    """The working arrays of a search."""
 
     def __init__(self, tables: Tables) -> None:
         header = tables.integers

@@ -1,4 +1,4 @@
-"""What evaluations of match queries count of their work, as the literature does."""
+"""Counts of the work of evaluations of match queries, as in the literature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A template as one array of integers, which kernels read: a header, and what it points to."""
+"""A template as one array of integers for kernels: a header, and the data that it points to."""
 
 from __future__ import annotations
 

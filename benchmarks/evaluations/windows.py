@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""Going on from key to key, and from window to window of a key.
+"""Iterating over keys, and over the windows of a key.
 
 `keys` [key] says where its rows begin and end, which is the first new one, and the times that were
 (`PASSED`) and are (`REACHED`) known to be over: no event at or before them comes any more.

@@ -1,1 +1,1 @@
-"""What the benchmark of live streams consists of: events, ways to process them, and measuring."""
+"""The benchmark of live streams: events, ways to process them, and measurement."""

@@ -1,4 +1,4 @@
-"""How long a result takes from the watermark to the sink."""
+"""The latency of a result, from the watermark to the sink."""
 
 from __future__ import annotations
 

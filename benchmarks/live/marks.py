@@ -1,4 +1,4 @@
-"""What micro-batches took: time, processor time of the whole process tree, memory and state."""
+"""Measuring micro-batches: time, processor time of the process tree, memory and state."""
 
 from __future__ import annotations
 

@@ -103,9 +103,9 @@ def compared(
     for kind, query in queries.items():
         found: list[Any] = []
         query.run(events)  # the timed call once before: all is compiled and loaded
-        taken = processor(lambda: found.append(query.run(events)))  # noqa: B023
+        seconds = processor(lambda: found.append(query.run(events)))  # noqa: B023
         values[kind] = found[0]["value"].to_numpy().astype(float)
-        row[f"{kind} M items/s"] = events.num_rows / taken / 1e6
+        row[f"{kind} M items/s"] = events.num_rows / seconds / 1e6
         row[f"{kind} KB"] = saved_kilobytes(query, last)
     exact, near = values["exact"], values["approximate"]
     row["values"] = exact

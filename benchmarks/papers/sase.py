@@ -84,10 +84,10 @@ def limited(run: Callable[[], Any], budget: float) -> Spent | Refused:
 
 
 def _into(sender: Connection, run: Callable[[], Any]) -> None:
-    begun = time.process_time()
+    start = time.process_time()
     try:
         value = run()
-        sender.send(Spent(value, time.process_time() - begun))
+        sender.send(Spent(value, time.process_time() - start))
     except ElsinoreError as error:
         sender.send(Refused(str(error)))
     except Exception as error:

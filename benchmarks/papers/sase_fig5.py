@@ -224,9 +224,9 @@ def runner(
     def run() -> dict[str, Any]:
         MarkedSearch.go = go
         run_by(evaluation, workload, table.slice(0, 100))  # planned, and loaded
-        begun = time.process_time()
+        start = time.process_time()
         results = run_by(evaluation, workload, table)
-        seconds = time.process_time() - begun
+        seconds = time.process_time() - start
         found = results["q"]
         statistics = results.statistics[0]
         counted = statistics.queries if isinstance(statistics, EvaluationStatistics) else ()
@@ -326,7 +326,7 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
     """Return what the paper says, and what was found."""
-    told = [f"{PAPER}: {FOUND}."]
+    lines = [f"{PAPER}: {FOUND}."]
     curves = {curve.panel for curve in CURVES}
     mine = [row for row in rows if row["panel"] in curves]
 
@@ -348,7 +348,7 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
         }
         parts = [f"{min(t):.2g} to {max(t):.3g} ({panel})" for panel, t in times.items() if t]
         if parts:
-            told.append(f"Found: {system} is {', '.join(parts)} times as fast as SASE+.")
+            lines.append(f"Found: {system} is {', '.join(parts)} times as fast as SASE+.")
     for panel in sorted(curves):
         after = [
             speeds("on-the-fly", panel)[place] / speed
@@ -356,21 +356,21 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
             if place in speeds("on-the-fly", panel)
         ]
         if after:
-            told.append(
+            lines.append(
                 f"Found: on-the-fly is {min(after):.2g} to {max(after):.2g} times as fast as "
                 f"postponing ({panel})."
             )
-    told += [
+    lines += [
         f"{row['system']}, {row['panel']}: {row['note']}"
         for row in mine
         if row["note"] and row["note"] != OVER
     ]
-    told.append(
+    lines.append(
         f"Time budget of a run: {budget:g} s; a system beyond it is marked '{OVER}' and not asked "
         "about longer windows. The paper's SASE+ and ZStream are Java programs of 2014; these are "
         "the same algorithms compiled, so that their ratios, not their speeds, compare."
     )
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(lines))
 
 
 def _warm_up() -> None:

@@ -203,9 +203,9 @@ def by_recurrence(
 
     def run() -> dict[str, Any]:
         workload.run(events.slice(0, FEW), time_interval=("time", "latest"))  # planned, and loaded
-        begun = time.process_time()
+        start = time.process_time()
         found = workload.run(events, time_interval=("time", "latest")).tables["q"]
-        return {"seconds": time.process_time() - begun, "matches": found.num_rows}
+        return {"seconds": time.process_time() - start, "matches": found.num_rows}
 
     return run
 
@@ -217,7 +217,7 @@ def naive(events: pa.Table, within: int) -> Callable[[], dict[str, Any]]:
     def run() -> dict[str, Any]:
         workload.run(events.slice(0, FEW), time_interval=("time", "latest"))  # planned, and loaded
         with timed() as spent:
-            begun = time.process_time()
+            start = time.process_time()
             found = workload.run(events, time_interval=("time", "latest")).tables["q"]
             searched = time.process_time()
         low = np.arange(events["time"][-1].as_py() + 1)
@@ -225,13 +225,13 @@ def naive(events: pa.Table, within: int) -> Callable[[], dict[str, Any]]:
         ended = time.process_time()
         np.testing.assert_allclose(found["p"].to_numpy(), values, rtol=1e-9, atol=1e-12)
         return {
-            "seconds": ended - begun,
+            "seconds": ended - start,
             "phases": {
-                "total": ended - begun,
+                "total": ended - start,
                 "confidence": ended - searched,
                 "pattern matching": spent["search"],
                 "sorting": spent["sorting"],
-                "results": max(searched - begun - spent["search"] - spent["sorting"], 0.0),
+                "results": max(searched - start - spent["search"] - spent["sorting"], 0.0),
             },
             "matches": len(found),
         }
@@ -330,9 +330,9 @@ def exactly(text: str, events: pa.Table, evaluation: str) -> Callable[[], dict[s
 
     def run() -> dict[str, Any]:
         run_by(evaluation, workload, events.slice(0, FEW))  # planned, and loaded
-        begun = time.process_time()
+        start = time.process_time()
         found = run_by(evaluation, workload, events).tables["q"]
-        seconds = time.process_time() - begun
+        seconds = time.process_time() - start
         sums = tuple(pa.compute.sum(column).as_py() for column in found.columns)
         return {"seconds": seconds, "matches": found.num_rows, "sums": sums}
 
@@ -367,7 +367,7 @@ def _empty(panel: str, system: str) -> dict[str, Any]:
 
 def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
     """Return what the paper says, and what was found."""
-    told = [f"{PAPER}: {FOUND}."]
+    lines = [f"{PAPER}: {FOUND}."]
 
     def speeds(panel: str, system: str) -> dict[int, float]:
         mine = [r for r in rows if r["panel"] == panel and r["system"] == system]
@@ -378,7 +378,7 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
         name: max(speeds("thresholds", name), default=0)
         for name in ("naive", "DP", *(f"DP {t}" for t in reversed(THRESHOLDS) if t))
     }
-    told.append(
+    lines.append(
         "Found: within the budget up to W = "
         + ", ".join(f"{within} ({name})" for name, within in widest.items())
         + f" of at most {WINDOWS[-1]}."
@@ -387,14 +387,14 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
         mine = speeds("thresholds", f"DP {threshold}")
         times = [speed / plain[within] for within, speed in mine.items() if within in plain]
         if times:
-            told.append(
+            lines.append(
                 f"Found: a threshold of {threshold} is {min(times):.2g} to {max(times):.3g} times "
                 "as fast as none."
             )
     slow = speeds("thresholds", "naive")
     times = [plain[within] / speed for within, speed in slow.items() if within in plain]
     if times:
-        told.append(
+        lines.append(
             f"Found: the recurrence is {min(times):.2g} to {max(times):.3g} times as fast as naive "
             "confidences where these were done in time."
         )
@@ -408,18 +408,18 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
                 for phase, ms in parts.items()
                 if phase != "total"
             )
-            told.append(f"Found, {name} at W = {last}: {shares}.")
+            lines.append(f"Found, {name} at W = {last}: {shares}.")
     for panel in ("sequences", "Kleene", "input, sequence", "input, Kleene"):
         ours = speeds(panel, "Elsinore")
         for system in ("SASE+", "ZStream", "XSeq-like"):
             beside = speeds(panel, system)
             times = [ours[value] / speed for value, speed in beside.items() if value in ours]
             if times:
-                told.append(
+                lines.append(
                     f"Found, {panel}: Elsinore is {min(times):.2g} to {max(times):.3g} times as "
                     f"fast as {system}."
                 )
-    told.append(
+    lines.append(
         "Windows are shorter than the paper's, and events as much denser: what counts is how many "
         "of them a window has, and how many intervals overlap. XSeq was not run: its program is "
         "not public. In its place is a compiled automaton of ours that does what the paper says of "
@@ -427,8 +427,8 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
         "of a hundred events, Elsinore's fixed costs of a run are most of its time. Collapsed "
         "rows of uncertain times are put together of the matches here: they are no upper bound."
     )
-    told.append(f"Time budget of a run: {budget:g} s; a system beyond it is marked '{OVER}'.")
-    return told
+    lines.append(f"Time budget of a run: {budget:g} s; a system beyond it is marked '{OVER}'.")
+    return lines
 
 
 def _warm_up() -> None:

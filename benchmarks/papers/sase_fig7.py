@@ -242,23 +242,23 @@ def runner(name: str, text: str, events: pa.Table, way: Way) -> Callable[[], tup
     )
 
     def run() -> tuple[float, int]:
-        begun = time.process_time()
+        start = time.process_time()
         (found,) = run_by(way.evaluation, workload, events, **options).tables.values()
         if way.by_worlds:
             within = way.within[name] * MICROSECONDS
             values = confidences(found["events"], low, high, within, STEP * MICROSECONDS)
             np.testing.assert_allclose(found["p"].to_numpy(), values, rtol=1e-9, atol=1e-12)
-        return time.process_time() - begun, found.num_rows
+        return time.process_time() - start, found.num_rows
 
     return run
 
 
 def remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what the paper says, and what was found."""
-    told = [f"{PAPER}: {FOUND}."]
+    lines = [f"{PAPER}: {FOUND}."]
     speeds = [row["events/s"] for row in rows if row["panel"][1] == "e" and row["events/s"]]
     if speeds:
-        told.append(
+        lines.append(
             f"Found: {min(speeds):,.0f} to {max(speeds):,.0f} events/s for "
             f"{len(speeds)} queries: {min(speeds) / 13.62:,.0f} nodes at the paper's rate."
         )
@@ -273,14 +273,14 @@ def remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 if system in mine
             ]
             if parts:
-                told.append(f"Found, {name}, {chart}, events/s: {', '.join(parts)}.")
-    told.append(
+                lines.append(f"Found, {name}, {chart}, events/s: {', '.join(parts)}.")
+    lines.append(
         "The queries' strategies and windows are those of examples/cluster: NEXT but for Q6, which "
         "has 2 minutes and not 10; in (f) both are under SKIP TILL ANY MATCH, and Q5 has 5. The "
         "paper's log is of a real cluster, with 53 and 253 GB of work; this one is drawn."
     )
-    told.append(f"Uncertain times: those of a poll are {STEP} seconds apart, so that it has four.")
-    return told
+    lines.append(f"Uncertain times: those of a poll are {STEP} seconds apart, so that it has four.")
+    return lines
 
 
 def draw(picture: Picture, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -34,11 +34,11 @@ class Timed:
         """Return a function that counts its seconds under a name."""
 
         def call(*arguments: Any, **named: Any) -> Any:
-            begun = time.process_time()
+            start = time.process_time()
             try:
                 return function(*arguments, **named)
             finally:
-                spent = time.process_time() - begun
+                spent = time.process_time() - start
                 self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
         return call
@@ -77,12 +77,12 @@ def breakdown(run: Callable[[], Any]) -> dict[str, float | None]:
     searches: list[tuple[int, float]] = []
     for _ in range(RUNS):
         for repeats in REPEATS:
-            begun = time.process_time()
+            start = time.process_time()
             with timed(repeats) as spent:
                 run()
             searches.append((repeats, spent["search"]))
             if repeats == 1:
-                total = time.process_time() - begun
+                total = time.process_time() - start
                 once.append((total, spent["search"], spent["sorting"]))
     total, search, sorting = sorted(once)[len(once) // 2]  # the parts are of one run: they add up
     confidence = slope(searches)

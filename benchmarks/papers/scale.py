@@ -154,10 +154,10 @@ def _measure(point: Point) -> Measured:
         if point.system == "Spark":
             return _on_spark(workload, file)
         with Peak() as peak:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             results = workload.run(str(file))
             rows = sum(table.num_rows for table in results.to_arrow().values())
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
         return Measured(seconds, float(peak.bytes), rows)
 
 
@@ -167,10 +167,10 @@ def _on_spark(workload: Workload, file: Path) -> Measured:
     with local_session("local[2]") as spark:
         spark.range(10).count()
         with Peak() as peak:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             results = workload.run(spark.read.parquet(str(file)))
             rows = sum(table.num_rows for table in results.to_arrow().values())
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
         return Measured(seconds, float(peak.bytes), rows)
 
 

@@ -1,5 +1,5 @@
-"""What HAMLET is compared with: other ways to sum up trends, on the same events.
+"""Other methods of aggregating trends, with which HAMLET is compared on the same events.
 
-MUSE, the other system that the paper names, is not here: the paper says of it only that it shares
-statically (section 7).
+MUSE, another system in the paper, is missing: the paper only says that it shares statically
+(Section 7).
 """
