@@ -26,7 +26,7 @@ from benchmarks.measure import Row, assert_same, seconds
 from benchmarks.regimes import BASE
 from elsinore.language import parse_workload
 from elsinore.local.driver import prepare
-from elsinore.operators import OperatorOptions, fitted, kind_for, plan
+from elsinore.operators import OperatorOptions, kind_for, plan, specialize
 from elsinore.operators.partials import results_of
 from elsinore.plan import Plan, Sharing
 from elsinore.runtime.classify import type_places
@@ -127,15 +127,15 @@ class Fed:
     def of(cls, work: Work, table: pa.Table) -> Fed:
         """Return the events as the operator takes them."""
         kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
-        ready = fitted(plan(parse_workload(work.text)), kinds, declared=False)
-        (unit,) = ready.units
+        query_plan = specialize(plan(parse_workload(work.text)), kinds, declared=False)
+        (unit,) = query_plan.units
         stream, _ = prepare(table, RunOptions())
         keys = keys_of(unit, stream.column, len(stream.times))
-        places, names = type_places(stream.types, ready.types)
+        places, names = type_places(stream.types, query_plan.types)
         step = work.slide * work.together * SECOND
         ends = np.arange(1, stream.times[-1] // step + 2) * step
         return cls(
-            ready,
+            query_plan,
             batch_of(
                 unit,
                 keys.codes_of(0, len(stream.times)),

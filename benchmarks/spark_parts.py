@@ -90,41 +90,41 @@ def _in_python(task: object) -> dict[str, float]:
     by_target: dict[int, list[pa.Array]] = {}
     for groups in task.splits:
         found["read"] += _spent(read(groups, task.columns, task.coded, task.condition))
-        begun = time.process_time()
+        start = time.process_time()
         events = list(task.selected(groups))
-        found["classify"] += time.process_time() - begun
-        begun = time.process_time()
+        found["classify"] += time.process_time() - start
+        start = time.process_time()
         packed = list(task.packing(events))
-        found["pack"] += time.process_time() - begun
+        found["pack"] += time.process_time() - start
         for batch in packed:
             for target in set(batch.column("pid").to_pylist()):
                 mine = batch.filter(pa.compute.equal(batch.column("pid"), target))
                 by_target.setdefault(target, []).append(mine.column("blob"))
     found["classify"] -= found["read"]
     for blobs in by_target.values():
-        begun = time.process_time()
+        start = time.process_time()
         merging = Merging(task.packing.layout, len(task.units[0].group_by))
         for blob in blobs:
             merging.add(blob)
         batches = list(merging.batches())
-        found["merge"] += time.process_time() - begun
+        found["merge"] += time.process_time() - start
         for unit in task.units:
             operator = kind_for(unit).operator(unit, OperatorOptions(one_slot=True))
-            begun = time.process_time()
+            start = time.process_time()
             _ = [list(operator.process(_given(task, batch))) for batch in batches]
             _ = list(operator.close())
-            found["operator"] += time.process_time() - begun
+            found["operator"] += time.process_time() - start
     return {f"in Python: {name}": seconds for name, seconds in found.items()}
 
 
 def _given(task: object, batch: object) -> pa.RecordBatch:
     """Return events as the operator of the first unit reads them."""
-    from elsinore.runtime.columnar import Sorted  # noqa: PLC0415
+    from elsinore.runtime.columnar import SortedEvents  # noqa: PLC0415
     from elsinore.runtime.travelling import read_columns  # noqa: PLC0415
     from elsinore.spark.scan.tasks import ScanAndPack  # noqa: PLC0415
 
     assert isinstance(task, ScanAndPack)
-    assert isinstance(batch, Sorted)
+    assert isinstance(batch, SortedEvents)
     return pa.RecordBatch.from_pydict(
         {
             "key": pa.array(batch.key),
@@ -137,10 +137,10 @@ def _given(task: object, batch: object) -> pa.RecordBatch:
 
 
 def _spent(work: Iterable[object]) -> float:
-    begun = time.process_time()
+    start = time.process_time()
     for _ in work:
         pass
-    return time.process_time() - begun
+    return time.process_time() - start
 
 
 if __name__ == "__main__":

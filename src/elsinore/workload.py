@@ -49,7 +49,7 @@ from elsinore.model.pattern import walk as pattern_nodes
 from elsinore.model.query import Form
 from elsinore.operators import bind, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
-from elsinore.operators.planning import columns_read, doubts
+from elsinore.operators.planning import columns_read, query_warnings
 from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
     CombineName,
@@ -265,7 +265,7 @@ class Workload:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Possible mistakes in queries that can be run, such as gaps between windows."""
-        return tuple(doubts(self.plan))
+        return tuple(query_warnings(self.plan))
 
     def run(
         self,
@@ -627,7 +627,7 @@ class Workload:
 
                 refuse_without_row_numbers(data)
             fine = spark_driver.nanosecond_columns(data)
-            options = self.timed(options, *spark_driver.look_at_time(data, options), fine)
+            options = self.timed(options, *spark_driver.inspect_time(data, options), fine)
             known = options.uncertainty
             columns = data.columns
             ready = self.planned(request.granularity, options.clock, columns, known)
@@ -657,13 +657,13 @@ class Workload:
         self, table: pa.Table, options: RunOptions, request: RunRequest, *, in_pieces: bool
     ) -> Any:
         """Run in this process."""
-        from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads the engines
+        from elsinore.local import inspect_time, pieces, run  # noqa: PLC0415 - loads the engines
 
         if options.by_rows:
             from elsinore.runtime.row_order import with_row_numbers  # noqa: PLC0415 - loads Arrow
 
             table = with_row_numbers(table)
-        options = self.timed(options, *look_at_time(table, options))
+        options = self.timed(options, *inspect_time(table, options))
         known = options.uncertainty
         columns = table.column_names
         ready = self.planned(request.granularity, options.clock, columns, known)

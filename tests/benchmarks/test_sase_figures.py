@@ -12,7 +12,7 @@ from benchmarks.baselines import plain_nfa
 from benchmarks.papers import figure, parts, sase, sase_fig5, sase_fig6, sase_fig7, sase_phases
 from matplotlib.figure import Figure as Picture
 
-from support.small_rooms import POSTPONED_KERNELS, interpret_evaluations
+from support.small_arrays import POSTPONED_KERNELS, interpret_evaluations
 
 
 def test_what_passes_its_time_budget_is_ended_and_says_so() -> None:

@@ -111,7 +111,7 @@ def test_while_spark_works(folder: Path) -> None:
 
 
 def test_a_process_that_will_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interrupt, "PATIENCE", 0.2)
+    monkeypatch.setattr(interrupt, "TIMEOUT_SECONDS", 0.2)
     ignoring = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
     with subprocess.Popen(
         [sys.executable, "-c", f"{ignoring} print(1, flush=True); input()"],

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elsinore.connectors.contract import Limit, balanced
+from elsinore.connectors.contract import Limit, balance
 from elsinore.connectors.folder import FolderSource
 from elsinore.connectors.places import FolderPlace
 from elsinore.errors import InputError, StateError
@@ -157,7 +157,7 @@ def test_a_file_that_stays_unreadable_is_reported_once(tmp_path, monkeypatch):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/README.md").write_text("x")
     warnings: list[str] = []
-    monkeypatch.setattr("elsinore.connectors.folder.listing.PATIENCE", 0.0)
+    monkeypatch.setattr("elsinore.connectors.folder.listing.REPORT_SECONDS", 0.0)
     source = opened(tmp_path / "in", tmp_path / "log", warn=warnings.append)
     source.available()
     (warning,) = warnings
@@ -376,8 +376,8 @@ def test_splits_are_spread_over_tasks(tmp_path):
     write(tmp_path / "in/a.parquet", rows_of(0, 1))
     source = opened(tmp_path / "in", tmp_path / "log")
     splits = source.splits(source.first(), source.available())
-    assert balanced(splits, 4) == [list(splits)]
-    assert balanced([], 4) == []
+    assert balance(splits, 4) == [list(splits)]
+    assert balance([], 4) == []
 
 
 def test_a_place_is_the_same_folder_in_processes_with_other_working_directories(

@@ -21,9 +21,9 @@ from support.column_types import (
     SPARK_COLUMNS,
     USES,
     arrow_columns,
-    as_counted,
     constant,
     in_place,
+    row_counts,
 )
 from support.drawn import CASES, Drawn
 
@@ -103,9 +103,9 @@ def test_arrow_columns_of_any_type_are_used_as_numbers_are(name: str, draw: Draw
         wanted = (
             in_place(of_numbers, USES[use], python)
             if use in USES
-            else as_counted(row.values() for row in of_numbers)
+            else row_counts(row.values() for row in of_numbers)
         )
-        assert as_counted(row.values() for row in rows) == wanted, use
+        assert row_counts(row.values() for row in rows) == wanted, use
 
 
 @pytest.mark.parametrize(
@@ -236,5 +236,5 @@ def test_spark_columns_of_any_type_are_used_as_numbers_are(frame: DataFrame) -> 
     results = el.Workload.parse(text).run(frame)
     for n, (use, place, query) in enumerate(checked):
         values = [originals[CODES.index(code)].get(f"v{place}") for code in (0, 1)]
-        rows = as_counted(row.values() for row in results[f"q{n}"].to_pylist())
+        rows = row_counts(row.values() for row in results[f"q{n}"].to_pylist())
         assert rows == in_place(expected[use], USES[use], values), query

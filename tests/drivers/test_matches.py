@@ -13,7 +13,7 @@ import pytest
 import elsinore as el
 from oracles.matches import Happening
 from support.drawn import Drawn
-from support.matches import ATTRIBUTES, USERS, held, queries, streams
+from support.matches import ATTRIBUTES, USERS, as_arrow_value, queries, streams
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,7 +149,7 @@ def table_of(events: list[Happening]) -> pa.Table:
             "type": [event.type for event in events],
         }
         | {
-            name: pa.array([held(event.attributes.get(name)) for event in events], kind)
+            name: pa.array([as_arrow_value(event.attributes.get(name)) for event in events], kind)
             for name, kind in (ATTRIBUTES | utc).items()
         }
     )

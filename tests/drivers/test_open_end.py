@@ -188,7 +188,7 @@ def test_threads_close_the_last_share_of_windows_at_the_last_event(
     from elsinore.local import shares
     from elsinore.local import threads as spread
 
-    monkeypatch.setattr(spread, "WORTH", 10)
+    monkeypatch.setattr(spread, "LEAST_EVENTS", 10)
     monkeypatch.setattr(shares, "LAST", 10)
     workload = el.Workload.parse(TEXT)
     alone = rows_of(workload.run(EVENTS, end="open", threads=1))

@@ -14,14 +14,13 @@ import pyarrow.parquet as pq
 
 from elsinore.local import run
 from elsinore.model.window import SECOND
-from elsinore.operators import gathered
 from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.plan.modes import Combine, End
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.combining import panes_of
 from fuzz.cases import Case
 from spark.test_combining import results
-from support.column_types import retyped
+from support.column_types import with_other_types
 from support.units import UnitInput, unit_inputs
 from trends.test_against_reference import compare
 
@@ -43,7 +42,7 @@ def compared(case: Case, random: Random) -> list[tuple[Sharing, Granularity, str
         tasks = not case.workload.exact and case.events
         way = random.choice((*WAYS, ON_SPARK) if tasks else WAYS)
         way = OPEN if case.events and random.random() < 0.15 else way
-        ready = gathered(case.plans[granularity], sharing, record=False)
+        ready = case.plans[granularity]
         try:
             if way == OPEN:
                 last_time, results = _open(case, ready, sharing, random)
@@ -82,7 +81,7 @@ def _run(case: Case, ready: Plan, sharing: Sharing, way: str, random: Random) ->
         options = RunOptions(sharing=sharing, order_by=("seq",))
     if way != WAYS[0]:
         table = table.take(pa.array(random.sample(range(len(table)), len(table)), pa.int64()))
-    found = run(ready, retyped(table, random), options)
+    found = run(ready, with_other_types(table, random), options)
     return {name: table.to_pylist() for name, table in found.items()}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import elsinore as el
 from elsinore.errors import SetupError
-from elsinore.language.modules import Modules, imported
+from elsinore.language.modules import Modules, import_module_of
 
 SOURCE = """
 class Spread:
@@ -37,7 +37,7 @@ def test_a_file_is_a_module_by_its_stem(module: Path) -> None:
     modules = Modules.from_arguments([str(module)])
     assert modules.attribute("given_aggregates:Other.trend") == "found"
     assert list(modules.aggregates()) == ["Spread"]
-    assert imported(str(module)) is modules.by_name["given_aggregates"]
+    assert import_module_of(str(module)) is modules.by_name["given_aggregates"]
 
 
 def test_a_module_may_be_given_itself() -> None:
@@ -58,11 +58,11 @@ def test_an_attribute_that_is_missing_names_the_nearest(module: Path) -> None:
 
 def test_a_module_that_is_missing_is_told() -> None:
     with pytest.raises(SetupError, match="no module 'not_there_at_all'"):
-        imported("not_there_at_all")
+        import_module_of("not_there_at_all")
 
 
 def test_a_module_that_fails_tells_the_line(tmp_path: Path) -> None:
     path = tmp_path / "fails_on_import.py"
     path.write_text("x = 1\ny = x / 0\n")
     with pytest.raises(SetupError, match=r"line 2: ZeroDivisionError"):
-        imported(str(path))
+        import_module_of(str(path))

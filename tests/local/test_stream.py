@@ -170,10 +170,10 @@ def test_a_stream_that_was_killed_in_its_first_micro_batch_begins_where_it_had_b
     pq.write_table(drawn_events(Drawn(5)), tmp_path / "in" / "0.parquet")
     with pytest.raises(Killed):
         stream_of(tmp_path, Recorder(tmp_path / "out", 1)).run()
-    begun = Checkpoint(tmp_path / "checkpoint").begun()
-    assert begun is not None
-    moved = begun | {"begin": {"file": 1, "unit": 0}, "end": {"file": 1, "unit": 0}}
-    Checkpoint(tmp_path / "checkpoint").save_begun(moved)
+    plan = Checkpoint(tmp_path / "checkpoint").batch_plan()
+    assert plan is not None
+    moved = plan | {"begin": {"file": 1, "unit": 0}, "end": {"file": 1, "unit": 0}}
+    Checkpoint(tmp_path / "checkpoint").save_batch_plan(moved)
     stream = stream_of(tmp_path, FilesSink(tmp_path / "out"))
     stream.run()
     assert stream.progress.events == 0

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import elsinore as el
 from elsinore.local import parting as parting_module
 from elsinore.local import run, shares, threads
-from elsinore.local.events import Events, parted
+from elsinore.local.events import Events, split_by_thread
 from elsinore.local.parting import Parting
 from elsinore.local.shares import Shares
 from elsinore.model import Workload
@@ -62,7 +62,7 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
     ready = planned(workload)
     limit = 0 if one_after_another else 2**28
     with (
-        mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
+        mock.patch.object(threads, "LEAST_EVENTS", 1),  # else so few events go to one thread
         mock.patch.object(shares, "STRETCH", cut),  # rows that are made ready at once
         mock.patch.object(shares, "COMBINED_ROWS", cut),
         mock.patch.object(shares, "SHARE", 1),  # rows of a share of windows
@@ -81,7 +81,7 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
 
 def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
     random = np.random.default_rng(3)
-    count = 3 * threads.WORTH
+    count = 3 * threads.LEAST_EVENTS
     table = pa.table(
         {
             "time": np.arange(count),
@@ -218,7 +218,7 @@ def test_each_row_goes_to_the_thread_of_its_key(
     begin = min(begin, len(rows) - 1)
     every = events.batch(begin, len(rows))
     kinds = every.column("class").to_pylist()
-    for thread, share in enumerate(parted(every, number, keeps_all=keeps_all)):
+    for thread, share in enumerate(split_by_thread(every, number, keeps_all=keeps_all)):
         places = [
             row
             for row, key in enumerate(keys[begin:].tolist())
@@ -251,7 +251,7 @@ def test_every_thread_is_given_its_part_of_each_range_in_turn(
             batches.append(batch.to_pydict())
         return batches
 
-    with mock.patch.object(parting_module, "SPARE", spare):
+    with mock.patch.object(parting_module, "BATCHES_AHEAD", spare):
         parting = Parting(part, [(row, row + 1) for row in range(ranges)], number)
         with ThreadPoolExecutor(number) as pool:
             actual = list(pool.map(take, range(number)))
@@ -325,7 +325,7 @@ def test_no_window_crosses_the_shares_of_threads(
 def test_windows_are_spread_where_shares_are_even_else_keys(
     by: str, windows: int, spread: str
 ) -> None:
-    count = 2 * threads.WORTH
+    count = 2 * threads.LEAST_EVENTS
     random = np.random.default_rng(5)
     table = pa.table(
         {
@@ -341,7 +341,7 @@ def test_windows_are_spread_where_shares_are_even_else_keys(
     )
     in_threads = "elsinore.local.driver.run_in_threads"
     with (
-        mock.patch.object(shares, "parted", side_effect=parted) as own,
+        mock.patch.object(shares, "split_by_thread", side_effect=split_by_thread) as own,
         mock.patch(in_threads, side_effect=threads.run_in_threads) as several,
     ):
         two = workload.run(table, threads=2)
@@ -353,9 +353,9 @@ def test_windows_are_spread_where_shares_are_even_else_keys(
 
 
 def test_few_events_go_to_one_thread() -> None:
-    assert threads.threads_for(threads.WORTH, 8) == 1
-    assert threads.threads_for(3 * threads.WORTH, 8) == 3
-    assert threads.threads_for(100 * threads.WORTH, None) == min(100, cores())
+    assert threads.threads_for(threads.LEAST_EVENTS, 8) == 1
+    assert threads.threads_for(3 * threads.LEAST_EVENTS, 8) == 3
+    assert threads.threads_for(100 * threads.LEAST_EVENTS, None) == min(100, cores())
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "two", 1.5])

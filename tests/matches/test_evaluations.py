@@ -28,7 +28,7 @@ from support.matches import (
     streams,
     units_of,
 )
-from support.small_rooms import EVALUATION_KERNELS, interpret_evaluations
+from support.small_arrays import EVALUATION_KERNELS, interpret_evaluations
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "15"))
 SETTINGS = settings(

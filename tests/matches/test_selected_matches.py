@@ -18,7 +18,7 @@ from oracles.matches import TooMany, brute_force
 from oracles.selected import selected
 from support.drawn import CASES, Drawn
 from support.matches import USERS, engine_rows, oracle_rows, parsed, queries, streams, units_of
-from support.small_rooms import in_small_rooms
+from support.small_arrays import with_small_arrays
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "100"))
 SKIPS = ("", "AFTER MATCH SKIP TO NEXT EVENT", "AFTER MATCH SKIP PAST LAST EVENT")
@@ -76,7 +76,7 @@ def test_matches_are_selected_as_brute_force_selects_them(drawn: Drawn) -> None:
     choices = [set(oracle_rows(choice)) for choice in expected]
     with pytest.MonkeyPatch.context() as patch:
         if drawn.whether():
-            in_small_rooms(patch, drawn)
+            with_small_arrays(patch, drawn)
         (rows,) = engine_rows(
             unit, events, cuts=cuts, ordered=ordered, saves=saves, watermarks=watermarks
         )

@@ -24,7 +24,7 @@ from support.matches import (
     streams,
     units_of,
 )
-from support.small_rooms import in_small_rooms
+from support.small_arrays import with_small_arrays
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 
@@ -37,7 +37,7 @@ SETTINGS = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthChec
 @given(CASES)
 def test_matches_are_the_same_however_little_room_there_is(evaluation: str, drawn: Drawn) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        in_small_rooms(patch, drawn)
+        with_small_arrays(patch, drawn)
         check_against_brute_force(drawn, evaluation)
 
 
@@ -62,6 +62,6 @@ def test_so_are_those_of_patterns_without_conditions(drawn: Drawn) -> None:
     events, ordered = streams(drawn, pattern=workload.queries[0].pattern), drawn.whether()
     (unit,) = units_of(workload)
     with pytest.MonkeyPatch.context() as patch:
-        in_small_rooms(patch, drawn)
+        with_small_arrays(patch, drawn)
         (rows,) = engine_rows(unit, events, ordered=ordered)
     assert rows == oracle_rows(brute_force(workload.queries[0], events, ordered=ordered))

@@ -18,7 +18,7 @@ from oracles.matches import Happening, TooMany
 from oracles.worlds import matches_of_worlds
 from support.drawn import CASES, Drawn
 from support.matches import KLEENE, LOCAL, PAIRS, USERS, engine_rows, oracle_rows, parsed, units_of
-from support.small_rooms import in_small_rooms
+from support.small_arrays import with_small_arrays
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 SECOND = 1_000_000
@@ -141,7 +141,7 @@ def test_matches_are_as_probable_as_their_worlds(drawn):
     saves, cuts = drawn.whether(), drawn.cuts(len(events), 2)
     with pytest.MonkeyPatch.context() as patch:
         if drawn.whether():
-            in_small_rooms(patch, drawn)
+            with_small_arrays(patch, drawn)
         (rows,) = engine_rows(unit, events, cuts=cuts, saves=saves, exact=True)
     given_out = defaultdict(list)
     for (group, window, (ids, confidence)), count in rows.items():

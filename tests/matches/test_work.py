@@ -9,7 +9,7 @@ from benchmarks.evaluations import ENGINE, EVALUATIONS, run_by
 
 import elsinore as el
 from elsinore.matches.engine import pattern as work
-from support.small_rooms import interpret_evaluations
+from support.small_arrays import interpret_evaluations
 
 HEAVY = "QUERY heavy RETURN COUNT(b[]) AS n PATTERN {} WHERE SUM(b[].v) >= {} {}"
 WAYS = (ENGINE, *EVALUATIONS)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.numeric import LIMB_BITS, THRESHOLD, add, log2, ratio, scale, to_double
-from elsinore.numeric.extended import BEYOND
+from elsinore.numeric.extended import INFINITE_EXPONENT
 
 often = settings(max_examples=100)
 PRECISION = 1e-12  # relative; chains here have fewer than 2**10 roundings of 2**-53 each
@@ -191,7 +191,7 @@ def test_infinite_values_stay_infinite(strange: float) -> None:
 @pytest.mark.parametrize("exponent", [0, 1, 2, 1000])
 def test_infinite_values_are_beyond_all_finite_ones(exponent: int) -> None:
     infinite = scale(2.0**200, exponent, math.inf)
-    assert infinite == (math.inf, BEYOND)
+    assert infinite == (math.inf, INFINITE_EXPONENT)
     for finite in ((1.0, 0), (2.0**200, 5), (-(2.0**200), 2000)):
         assert add(*infinite, *finite) == add(*finite, *infinite) == infinite
     assert math.isnan(add(*infinite, *scale(1.0, 0, -math.inf))[0])

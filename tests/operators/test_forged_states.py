@@ -12,7 +12,7 @@ import pytest
 
 from elsinore.errors import StateError
 from elsinore.language import parse_workload
-from elsinore.operators import OperatorOptions, fitted, kind_for, plan, registered
+from elsinore.operators import OperatorOptions, kind_for, plan, registered, specialize
 from elsinore.plan import Unit
 from elsinore.saved_states import pack, seal, table_from_bytes, table_to_bytes, unpack
 from oracles.matches import Happening
@@ -30,7 +30,7 @@ MATCHES = {
 
 def planned(text: str) -> Unit:
     ready = plan(parse_workload(f"QUERY {text};"))
-    (unit,) = fitted(ready, ATTRIBUTES, declared=False).units
+    (unit,) = specialize(ready, ATTRIBUTES, declared=False).units
     return unit
 
 

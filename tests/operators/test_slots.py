@@ -36,7 +36,7 @@ def test_every_key_keeps_its_slot_until_its_windows_are_over(
         over = {key for key in model if window.bounds(window.last(last[key]))[1] <= time}
         idle = slots.idle(time, [window])
         assert sorted(idle.tolist()) == sorted(model[key] for key in over)
-        slots.give_back(idle)
+        slots.release(idle)
         model = {key: slot for key, slot in model.items() if key not in over}
         assert sorted(slots.used.tolist()) == sorted(model.values())
         if saved:
@@ -50,7 +50,7 @@ def test_keys_that_meet_in_the_table_are_found_when_others_have_gone(
 ) -> None:
     slots = KeySlots()
     actual = slots.slots_of(np.array(order, np.int32), np.zeros(6, np.int64))
-    slots.give_back(actual[sorted(gone)].astype(np.int64))
+    slots.release(actual[sorted(gone)].astype(np.int64))
     kept = [place for place in range(6) if place not in gone]
     again = slots.slots_of(np.array(order, np.int32)[kept], np.ones(len(kept), np.int64))
     assert again.tolist() == actual[kept].tolist()

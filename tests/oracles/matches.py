@@ -21,7 +21,7 @@ from elsinore.model.evaluate import evaluate, is_true
 from elsinore.model.expression import AGGREGATES, Attribute, Call, Expression, Literal, Reference
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.model.time_values import Span, computed
+from elsinore.model.time_values import Span, arithmetic
 
 SPREADS: dict[str, Callable[[Any], Any]] = {
     "VARIANCE": lambda values: float(statistics.variance(values)),
@@ -718,7 +718,7 @@ class _Part:
             return {"MIN": min, "MAX": max}[name](values)
         if isinstance(values[0], Span):
             total = Span(sum(value.nanoseconds for value in values))
-            return total if name == "SUM" else computed(ex.Operator.DIV, total, len(values))
+            return total if name == "SUM" else arithmetic(ex.Operator.DIV, total, len(values))
         return sum(values) / len(values) if name == "AVG" else sum(values)
 
     # --- RETURN ---------------------------------------------------------------------------------

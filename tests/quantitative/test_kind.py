@@ -13,7 +13,7 @@ import elsinore.quantitative as qre
 from elsinore.errors import InvalidWorkloadError, QuerySemanticError, QuerySyntaxError, StateError
 from elsinore.expressions.columns import evaluate
 from elsinore.language import parse_workload, render
-from elsinore.operators import OperatorOptions, fitted, kind_for
+from elsinore.operators import OperatorOptions, kind_for, specialize
 from elsinore.plan import Travel, Unit
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.workload import Workload
@@ -196,7 +196,7 @@ def unit_and_batch(text: str) -> tuple[Unit, pa.RecordBatch]:
     table = events()
     plan = Workload.parse(text, python=[MODULE]).plan
     known = dict(zip(table.schema.names, table.schema.types, strict=True))
-    (unit,) = fitted(plan, known, declared=False).units
+    (unit,) = specialize(plan, known, declared=False).units
     arrays = {name: table[name].combine_chunks() for name in table.column_names}
     numbers = type_numbers(arrays["type"], plan.types)
     key = np.zeros(table.num_rows) if not unit.key else arrays["k"].to_numpy()

@@ -137,7 +137,7 @@ def test_a_broken_gzip_file_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"e\.csv\.gz"):
         read_events(path)
     path.write_bytes(CSV)
-    with pytest.raises(InputError, match="not packed with gzip"):
+    with pytest.raises(InputError, match="not compressed with gzip"):
         read_events(path)
 
 

@@ -93,9 +93,9 @@ def test_quotes_that_are_closed_may_hold_ends_of_lines(tmp_path: Path, text: str
 def test_gzip_in_name_alone_or_in_content_alone_is_told(tmp_path: Path) -> None:
     packed = gzip.compress(b"t,y\n1,A\n" * 999)
     for name, content, told in (
-        ("e.csv.gz", b"t,y\n1,A\n", "not packed with gzip. Name it 'e.csv'"),
+        ("e.csv.gz", b"t,y\n1,A\n", "not compressed with gzip. Name it 'e.csv'"),
         ("f.csv.gz", packed[:50], "a gzip file that is cut off or damaged"),
-        ("g.csv", packed, "is packed with gzip. Name it 'g.csv.gz'"),
+        ("g.csv", packed, "is compressed with gzip. Name it 'g.csv.gz'"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=told):

@@ -195,7 +195,7 @@ def test_times_converted_slice_by_slice_are_those_converted_at_once(
     column = pa.array(values, plain).cast(data_type)
     for chunk in (column, column.dictionary_encode()):
         whole, kind = to_ticks(chunk)
-        with mock.patch.object(times, "AT_ONCE", at_once):
+        with mock.patch.object(times, "SLICE_ROWS", at_once):
             by_slices, same_kind = to_ticks(chunk, threads=threads)
         assert by_slices.equals(whole)
         assert same_kind == kind

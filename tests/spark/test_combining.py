@@ -41,10 +41,10 @@ from elsinore.spark.combining import CombineEvents, least_events, panes_of, shar
 from elsinore.spark.partition import RunOperators
 from elsinore.spark.scan import combined as choice
 from elsinore.spark.scan import files, ranges, tasks
-from elsinore.spark.scan.combined import combining, spared
+from elsinore.spark.scan.combined import combining, unsent_share
 from elsinore.spark.scan.files import FileColumn, RowGroup, row_groups_in, splits
 from elsinore.spark.scan.parts import in_time_order
-from elsinore.spark.scan.selection import judged, row_groups_of
+from elsinore.spark.scan.selection import judge_row_groups, row_groups_of
 from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.tasks import ScanAndPack
 from elsinore.spark.spreading import Share, stretches_of
@@ -81,7 +81,7 @@ def results(
         strict=True,
         columns=by_name,
     )
-    selection = row_groups_in([str(path)], columns, partial(judged, skipping, options))
+    selection = row_groups_in([str(path)], columns, partial(judge_row_groups, skipping, options))
     parts = splits(in_time_order(selection.groups), tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
@@ -435,7 +435,7 @@ def test_why_no_events_are_combined_is_told() -> None:
     kept = "QUERY q RETURN COUNT(*) PATTERN B+ b WHERE b[i].v > b[i-1].v WITHIN 60;"
     (fine,) = plan(el.language.parse_workload(kept)).units
     long = text.format("q").replace("A, B+", "A{1,6}, B{1,6}")
-    (dear,) = plan(el.language.parse_workload(long)).units
+    (expensive,) = plan(el.language.parse_workload(long)).units
     over_all = kept.replace("B+ b", "SEQ(A, B+ b)")
     (beside,) = plan(el.language.parse_workload(over_all)).units
     apart = [[RowGroup("f", n, 10**6, 1, (n * 10, n * 10 + 9))] for n in range(3)]
@@ -443,7 +443,7 @@ def test_why_no_events_are_combined_is_told() -> None:
     few = [[RowGroup("f", 0, 10, 1, (0, 9))]]
     unknown = [[RowGroup("f", 0, 10**6, 1, None)]]
     told = [
-        combining([dear, beside], apart, RunOptions()),
+        combining([expensive, beside], apart, RunOptions()),
         combining([unit], apart, RunOptions(combine=Combine.NEVER)),
         combining([unit], apart, RunOptions(record=True)),
         combining([unit], apart, RunOptions(sharing=Sharing.ALWAYS)),
@@ -453,11 +453,15 @@ def test_why_no_events_are_combined_is_told() -> None:
         combining([unit], unknown, RunOptions(combine=Combine.ALWAYS)),
     ]
     assert len({why for why in told if isinstance(why, str) and why}) == len(told)
-    for units in ([unit], [unit, beside], [beside, unit], [fine, dear]):
+    for units in ([unit], [unit, beside], [beside, unit], [fine, expensive]):
         actual = combining(units, apart, RunOptions())
         assert isinstance(actual, CombineEvents)
-        assert actual.unit in {unit, dear}
-    assert (spared(unit, []), spared(unit, [fine]), spared(unit, [beside])) == (1.0, 0.5, 0.0)
+        assert actual.unit in {unit, expensive}
+    assert (unsent_share(unit, []), unsent_share(unit, [fine]), unsent_share(unit, [beside])) == (
+        1.0,
+        0.5,
+        0.0,
+    )
 
 
 def test_an_action_is_made_where_it_is_cheaper_than_its_events() -> None:

@@ -1,1 +1,1 @@
-"""What several test folders share."""
+"""Helpers of several test folders."""

@@ -80,10 +80,10 @@ def cases(draw: Any, *, nullable: bool = True, predicates: bool = True) -> Case:
             return pt.Sequence(parts)
         return pt.Disjunction(parts)
 
-    drawn = pattern(3)
-    if not nullable and pt.nullable(drawn):
-        drawn = pt.Sequence((event(), drawn))
-    return Case(drawn, by_variable)
+    shape = pattern(3)
+    if not nullable and pt.nullable(shape):
+        shape = pt.Sequence((event(), shape))
+    return Case(shape, by_variable)
 
 
 @dataclass(frozen=True)
@@ -154,11 +154,11 @@ def ends(case: Case, node: pt.Pattern, word: Word, starts: frozenset[int]) -> fr
         case pt.Kleene(inner, least, most):
             for _ in range(least):
                 starts = ends(case, inner, word, starts)
-            reached = starts
+            positions_after = starts
             for _ in range(len(word) if most is None else most - least):
                 starts = ends(case, inner, word, starts)
-                reached |= starts
-            return reached
+                positions_after |= starts
+            return positions_after
     raise AssertionError(node)
 
 
@@ -168,11 +168,11 @@ def matches(case: Case, word: Word) -> bool:
 
 def runs(nfa: Nfa, word: Word) -> list[tuple[int, ...]]:
     """Return all accepted runs over a word: the states after each letter."""
-    begun: list[tuple[int, ...]] = [()]
+    partial_runs: list[tuple[int, ...]] = [()]
     for symbol in word:
-        begun = [
+        partial_runs = [
             (*run, target)
-            for run in begun
+            for run in partial_runs
             for target in nfa.successors(run[-1] if run else 0, symbol)
         ]
-    return [run for run in begun if (run[-1] if run else 0) in nfa.accepting]
+    return [run for run in partial_runs if (run[-1] if run else 0) in nfa.accepting]

@@ -25,7 +25,7 @@ from kafka_broker import DOWNLOAD_PATIENCE, PATIENCE, USERS, free_ports, start_b
 
 __all__ = ["USERS", "Broker", "broker", "free_ports"]
 
-START_PATIENCE = 60  # until the supervisor listens
+START_SECONDS = 60  # until the supervisor listens
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Broker:
 
 @contextmanager
 def broker(shared: Path) -> Iterator[Broker]:
-    """Lend the broker of all processes that name the same folder; start it if it does not run."""
+    """Yield the broker that all processes with this folder share; start it if it does not run."""
     with (shared / "broker.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         connection = _connect(shared) or _start(shared)
@@ -66,14 +66,14 @@ def _connect(shared: Path) -> socket.socket | None:
 def _start(shared: Path) -> socket.socket:
     with suppress(FileNotFoundError):
         (shared / "broker.port").unlink()
-    # The shell ends at once: the supervisor is no child of the process that starts it.
+    # The shell exits at once, so the supervisor is not a child of the process that starts it.
     script = '"$0" "$1" "$2" >"$2/supervisor.log" 2>&1 </dev/null &'
     subprocess.run(
         ["sh", "-c", script, sys.executable, __file__, str(shared)],
         check=True,
         start_new_session=True,
     )
-    end = time.monotonic() + START_PATIENCE
+    end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         if connection := _connect(shared):
             connection.settimeout(PATIENCE + DOWNLOAD_PATIENCE)
@@ -109,18 +109,18 @@ def supervise(shared: Path) -> None:
 
 
 def _serve(server: socket.socket, users: list[socket.socket], line: bytes) -> None:
-    """Answer those who connect; return when all connections are closed."""
+    """Send each client the broker's port; return when all connections are closed."""
     import select
 
     while users:
-        ready, _, _ = select.select([server, *users], [], [])
-        for one in ready:
+        readable, _, _ = select.select([server, *users], [], [])
+        for one in readable:
             if one is server:
                 user = server.accept()[0]
                 with suppress(OSError):
                     user.sendall(line)
                 users.append(user)
-            else:  # nobody sends anything: it was closed
+            else:  # clients send nothing: the connection was closed
                 users.remove(one)
                 one.close()
 

@@ -1,8 +1,8 @@
-"""Columns of every type, and queries for every use of a column, with the results to expect.
+"""Columns of every type, and queries for every use of a column, with their expected results.
 
-A column has few different values, which stand for the numbers 0, 1, 2 in the order of the values.
-So a query must give for a column of any type what it gives for a column of these numbers, with
-values in place of numbers.
+A column has a few distinct values, which represent the numbers 0, 1, 2 in ascending order. So a
+query over a column of any type must return the result over a column of these numbers, with values
+in place of the numbers.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Weight(pa.ExtensionType):
 def arrow_columns() -> dict[str, pa.Array]:
     """Return an array for each Arrow type: its values in ascending order, then a null."""
     whole = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
-    unsigned = [pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
+    unsigned_types = [pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
     units = ("s", "ms", "us", "ns")
     plain: list[tuple[Sequence[Any], pa.DataType]] = [
         ([False, True], pa.bool_()),
         *(([-7, 0, 90], kind) for kind in whole),
-        *(([0, 1, 200], kind) for kind in unsigned),
+        *(([0, 1, 200], kind) for kind in unsigned_types),
         *(([-0.5, 0.0, 2.5], kind) for kind in (pa.float16(), pa.float32(), pa.float64())),
         *((NUMBERS, kind) for kind in (pa.decimal32(9, 2), pa.decimal64(12, 2))),
         *((NUMBERS, kind) for kind in (pa.decimal128(17, 2), pa.decimal256(17, 2))),
@@ -150,7 +150,7 @@ class Use:
 
     query: str
     kinds: frozenset[Kind]
-    shown: tuple[int, ...] = ()  # the result's columns that have values of `v`
+    columns_of_v: tuple[int, ...] = ()  # the result's columns that have values of `v`
 
 
 NESTED, BYTES, CLOCK, SPAN = Kind.NESTED, Kind.BYTES, Kind.CLOCK, Kind.DURATION
@@ -207,25 +207,28 @@ def constant(kind: Kind, value: Any) -> str | None:
 
 
 def in_place(rows: Iterable[Mapping[str, Any]], use: Use, values: Sequence[Any]) -> Counter[str]:
-    """Return rows of a column of numbers with `values` in place of these, whatever their order."""
+    """Return rows with `values` in place of the numbers that represent them, in any order."""
 
     def value(number: Any) -> Any:
         if isinstance(number, list):
-            return [value(each) for each in number]
+            return [value(element) for element in number]
         return None if number is None else values[number]
 
-    return as_counted(
-        [value(cell) if place in use.shown else cell for place, cell in enumerate(row.values())]
+    return row_counts(
+        [
+            value(cell) if place in use.columns_of_v else cell
+            for place, cell in enumerate(row.values())
+        ]
         for row in rows
     )
 
 
-def as_counted(rows: Iterable[Iterable[Any]]) -> Counter[str]:
-    """Return how often each row occurs, as text: values may be of types without a hash."""
+def row_counts(rows: Iterable[Iterable[Any]]) -> Counter[str]:
+    """Return the number of occurrences of each row, as text: some types have no hash."""
     return Counter(repr(list(row)) for row in rows)
 
 
-def retyped(table: pa.Table, random: Random) -> pa.Table:
+def with_other_types(table: pa.Table, random: Random) -> pa.Table:
     """Return a table with some columns in other Arrow types that have the same values.
 
     So a test of queries reaches all types that stand for texts, whole numbers, numbers and

@@ -39,11 +39,13 @@ def assert_as_exact(
             return [(row[c] is None, row[c]) for c in places if c in row]
 
         assert len(rows) == len(expected), name
-        for row, wanted in zip(sorted(rows, key=place), sorted(expected, key=place), strict=True):
-            assert place(row) == place(wanted), name
+        for row, exact_row in zip(
+            sorted(rows, key=place), sorted(expected, key=place), strict=True
+        ):
+            assert place(row) == place(exact_row), name
             for column, value in row.items():
                 if column not in places:
-                    _assert_equal(value, wanted[column], wanted.get(column + DIGITS), name)
+                    _assert_equal(value, exact_row[column], exact_row.get(column + DIGITS), name)
 
 
 def _assert_equal(value: Any, exact: Any, digits: str | None, name: str) -> None:
@@ -57,5 +59,5 @@ def _assert_equal(value: Any, exact: Any, digits: str | None, name: str) -> None
         number = float(exact)
     except OverflowError:
         number = math.inf if exact > 0 else -math.inf
-    same = math.isclose(value, number, rel_tol=RELATIVE, abs_tol=1e-9)
-    assert same or (math.isnan(value) and math.isnan(number)), (name, value, number)
+    is_close = math.isclose(value, number, rel_tol=RELATIVE, abs_tol=1e-9)
+    assert is_close or (math.isnan(value) and math.isnan(number)), (name, value, number)

@@ -18,15 +18,15 @@ def run_without(packages: Sequence[str], code: str, folder: Path) -> str:
     `folder` gets links to the other packages. Raises AssertionError with the standard error if the
     process fails.
     """
-    installed = folder / "site-packages"
-    installed.mkdir()
+    site_packages = folder / "site-packages"
+    site_packages.mkdir()
     for entry in Path(sysconfig.get_path("purelib")).iterdir():
         if entry.name.partition(".")[0].partition("-")[0] not in packages:
-            (installed / entry.name).symlink_to(entry)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCE, installed)))}
-    done = subprocess.run(
+            (site_packages / entry.name).symlink_to(entry)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCE, site_packages)))}
+    process = subprocess.run(
         [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True,
         check=False, cwd=folder,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout

@@ -27,9 +27,9 @@ class Execution:
         return os.system, ("touch executed-by-a-forged-state",)
 
 
-def resealed(blob: bytes, rest: bytes) -> bytes:
+def resealed(blob: bytes, content: bytes) -> bytes:
     """Return a state whose content is replaced, with a correct checksum."""
-    return blob[:5] + struct.pack("<I", zlib.crc32(rest)) + rest
+    return blob[:5] + struct.pack("<I", zlib.crc32(content)) + content
 
 
 def damaged(blob: bytes, seed: int) -> Iterator[bytes]:
@@ -65,13 +65,13 @@ def altered(blob: bytes, seed: int, count: int) -> Iterator[bytes]:
     drawn = random.Random(seed)
     (length,) = struct.unpack("<I", blob[HEADER : HEADER + 4])
     begin = 4 + length
-    rest = blob[HEADER:]
+    content = blob[HEADER:]
     large = [b"\xff" * 4, b"\xff\xff\xff\x7f", b"\xff" * 7 + b"\x7f", b"\0" * 5 + b"\x40\0\0"]
     for _ in range(count):
-        place = drawn.randrange(begin, len(rest))
+        place = drawn.randrange(begin, len(content))
         new = drawn.choice([bytes([drawn.randrange(256)]), drawn.choice(large)])
-        yield resealed(blob, rest[:place] + new + rest[place + len(new) :])
-        yield resealed(blob, rest[:place])
+        yield resealed(blob, content[:place] + new + content[place + len(new) :])
+        yield resealed(blob, content[:place])
 
 
 def check_forgeries(
@@ -102,6 +102,6 @@ def allocating_little() -> Iterator[None]:
     try:
         yield
     finally:
-        _, most = tracemalloc.get_traced_memory()
+        _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert most < MOST_ALLOCATED
+    assert peak < MOST_ALLOCATED

@@ -1,7 +1,7 @@
-"""A slow evaluation of guarded templates: every run is built, every guard is evaluated.
+"""A slow interpreter of guarded templates: it builds every run and evaluates every guard.
 
-It does not use patterns, and `oracles.reference`, which finds the same trends, does not use
-templates.
+It uses templates and no patterns; `oracles.reference`, which finds the same trends, uses patterns
+and no templates.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Interpreter:
         for start in self._template.starts:
             for place in range(len(self._events)):
                 if self._fits(place, start.target) and self._free(start.reads.free, None, place):
-                    yield from self._onward(self._entered((), {}, place, start.target))
+                    yield from self._onward(self._enter((), {}, place, start.target))
 
     def _onward(self, run: _Run) -> Iterator[_Run]:
         yield run
@@ -76,19 +76,19 @@ class Interpreter:
                     and self._related(move, run, place)
                 ):
                     yield from self._onward(
-                        self._entered(run.steps, run.anchored, place, move.target)
+                        self._enter(run.steps, run.anchored, place, move.target)
                     )
 
-    def _entered(self, steps: Bound, anchored: dict[str, int], place: int, state: int) -> _Run:
+    def _enter(self, steps: Bound, anchored: dict[str, int], place: int, state: int) -> _Run:
         entered = self._template.states[state]
         is_anchor = entered.variable in self._template.anchors
         anchor = {entered.variable: place} if is_anchor else {}
         return _Run((*steps, (place, entered.variable)), state, anchored | anchor)
 
     def _fits(self, place: int, state: int) -> bool:
-        wanted, event = self._template.states[state], self._events[place]
-        return event.type == wanted.type and all(
-            is_true(need, lambda read: event.value(read.name)) for need in wanted.needs
+        state_spec, event = self._template.states[state], self._events[place]
+        return event.type == state_spec.type and all(
+            is_true(need, lambda read: event.value(read.name)) for need in state_spec.needs
         )
 
     def _related(self, move: Move, run: _Run, place: int) -> bool:
@@ -107,9 +107,9 @@ class Interpreter:
     def _free(self, ways: Ways, before: int | None, after: int | None) -> bool:
         return any(
             not any(
-                self._later(before, first) and self._later(last, after)
+                self._later(before, first_row) and self._later(last, after)
                 for number in way
-                for first, last in self._matches[number]
+                for first_row, last in self._matches[number]
             )
             for way in ways
         )

@@ -16,7 +16,7 @@ from elsinore.runtime import live as runtime_live
 from elsinore.runtime.live import LiveSetup, bucket
 from elsinore.runtime.request import RunRequest
 from support.drawn import Drawn
-from support.matches import ATTRIBUTES, held, streams
+from support.matches import ATTRIBUTES, as_arrow_value, streams
 
 MOST_BUCKETS = 5
 LATENESS = (0, 0, 1, 3, 10)  # seconds
@@ -26,8 +26,8 @@ Pieces = Iterable[tuple[str, pa.Table]]
 def setup_for(workload: Workload, schema: pa.Schema, **options: Any) -> LiveSetup:
     """Return the setup of a workload's live run, pickled and unpickled as for another process."""
     setup = runtime_live.setup_for(workload, schema, RunRequest(**options))
-    shipped: LiveSetup = pickle.loads(pickle.dumps(setup))
-    return shipped
+    unpickled: LiveSetup = pickle.loads(pickle.dumps(setup))
+    return unpickled
 
 
 def disordered(table: pa.Table, lateness: int, drawn: Drawn) -> pa.Table:
@@ -109,7 +109,7 @@ def match_table(drawn: Drawn) -> pa.Table:
         "type": pa.array([event.type for event in events], pa.string()),
     }
     columns |= {
-        name: pa.array([held(event.attributes.get(name)) for event in events], kind)
+        name: pa.array([as_arrow_value(event.attributes.get(name)) for event in events], kind)
         for name, kind in ATTRIBUTES.items()
     }
     return pa.table(columns)

@@ -84,11 +84,11 @@ class _Patterns:
     def negation(self, depth: int) -> pt.Negation:
         """Draw a NOT: its pattern may begin and end with NOT, and have NOT between its events."""
         self._negations -= 1
-        left, self._left = self._left, self._drawn.number(1, 2)
+        events_left, self._left = self._left, self._drawn.number(1, 2)
         negated = self.sequence(depth + 1)
         if pt.nullable(negated):
             negated = self.event()
-        self._left = left
+        self._left = events_left
         return pt.Negation(negated)
 
     def event(self) -> pt.Event:

@@ -1,4 +1,4 @@
-"""Match queries and streams drawn at random, and the engine run on them without any driver."""
+"""Random match queries and streams, and running the engine on them without a driver."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Middle:
 
 
 class Weighted:
-    """A weighted mean, of two values of each event; null while the weights come to nothing."""
+    """A weighted mean, of two values of each event; null if the sum of weights is 0."""
 
     def init(self):
         return (0.0, 0.0)
@@ -161,7 +161,7 @@ class Columns(dict[str, pa.Array]):
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
     """Return the batch of an operator's input, and the values of groups by code."""
     columns = Columns(
-        (name, pa.array([held(event.attributes.get(name)) for event in events], kind))
+        (name, pa.array([as_arrow_value(event.attributes.get(name)) for event in events], kind))
         for name, kind in (ATTRIBUTES | {HIGH: pa.int64(), LAW: pa.list_(pa.float64())}).items()
     )
     keys = encode_keys(
@@ -190,8 +190,8 @@ def _travelling(column: Carried, columns: dict[str, pa.Array]) -> pa.Array:
     return evaluate(column.source, columns)
 
 
-def held(value: Any) -> Any:
-    """Return a value as Arrow reads and returns it."""
+def as_arrow_value(value: Any) -> Any:
+    """Return a value after a round trip through Arrow."""
     match value:
         case Moment(nanoseconds):
             return EPOCH + timedelta(microseconds=nanoseconds // 1_000)
@@ -229,18 +229,18 @@ def engine_rows(
     options = OperatorOptions(ordered=ordered, last_time=last_time, one_slot=one_slot)
     operator = kind_for(unit).operator(unit, options)
     edges = [0, *(min(cut, batch.num_rows) for cut in sorted(cuts)), batch.num_rows]
-    given = []
+    outputs = []
     for begin, end in itertools.pairwise(edges):
-        reached = batch.column("time")[end].as_py() if watermarks and end < len(batch) else None
-        given += list(operator.process(batch.slice(begin, end - begin), reached))
+        watermark = batch.column("time")[end].as_py() if watermarks and end < len(batch) else None
+        outputs += list(operator.process(batch.slice(begin, end - begin), watermark))
         if watermarks:
             operator.open_keys()
         if saves:
             operator = kind_for(unit).load(unit, operator.save())
-    given += list(operator.close(until))
-    found: list[Counter[Any]] = [Counter() for _ in unit.queries]
+    outputs += list(operator.close(until))
+    rows: list[Counter[Any]] = [Counter() for _ in unit.queries]
     templates = spec_of(unit).templates
-    for piece in given:
+    for piece in outputs:
         for row in piece.to_pylist():
             number = row["query"]
             query = templates[number].query
@@ -248,14 +248,14 @@ def engine_rows(
                 groups[unit.group_by.index(n)][row["group"]].as_py() for n in query.group_by
             )
             window = query.window.bounds(row["window"]) if is_windowed(query) else None
-            read = _listed if exact else _plain
-            values = tuple(read(row[f"c{n}"]) for n in range(len(templates[number].columns)))
-            found[number][group, window, values] += 1
-    return found
+            convert = _listed if exact else _plain
+            values = tuple(convert(row[f"c{n}"]) for n in range(len(templates[number].columns)))
+            rows[number][group, window, values] += 1
+    return rows
 
 
 def oracle_rows(matches: Sequence[Match]) -> Counter[Any]:
-    """Return the rows that matches make."""
+    """Return the expected result rows of matches."""
     return Counter(
         (match.group, match.window, tuple(_plain(value) for value in match.values))
         for match in matches
@@ -272,7 +272,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple(sorted((name, _plain(part)) for name, part in value.items()))
     if isinstance(value, Moment | Span):
-        return held(value)
+        return as_arrow_value(value)
     if isinstance(value, float):
         return round(value, 9)
     return value
@@ -345,10 +345,10 @@ def queries(drawn: Drawn, name: str = "q") -> str:
     conditions = [keys] * bool(keys)
     for _ in range(drawn.one((0, 1, 1, 2, 2, 3))):
         scope = whole if drawn.number(0, 2) else drawn.one(scopes(pattern))
-        related = relation(drawn, whole, pattern) if drawn.number(0, 2) == 0 else None
-        more = [*conditions, f"({related or condition(drawn, scope)})"]
-        if can_be_planned(f"{begin} WHERE {' AND '.join(more)} {end}"):
-            conditions = more
+        relation_text = relation(drawn, whole, pattern) if drawn.number(0, 2) == 0 else None
+        all_conditions = [*conditions, f"({relation_text or condition(drawn, scope)})"]
+        if can_be_planned(f"{begin} WHERE {' AND '.join(all_conditions)} {end}"):
+            conditions = all_conditions
     return f"{begin} {'WHERE ' * bool(conditions)}{' AND '.join(conditions)} {end}"
 
 
@@ -429,8 +429,8 @@ def check_against_brute_force(drawn: Drawn, evaluation: str = ENGINE) -> None:
         assume(reproduced.why_not(spec_of(unit).templates[0]) is None)
     ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)
     try:
-        found = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)
-        expected = oracle_rows(found)
+        matches = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)
+        expected = oracle_rows(matches)
     except TooMany:
         assume(False)
     with looking_up(drawn):
@@ -441,19 +441,19 @@ def check_against_brute_force(drawn: Drawn, evaluation: str = ENGINE) -> None:
 @contextmanager
 def looking_up(drawn: Drawn) -> Iterator[None]:
     """Let half of the cases use an index; with few events per key the engine scans."""
-    few = search.FEW
-    search.FEW = 0 if drawn.whether() else few
+    default_limit = search.FEW
+    search.FEW = 0 if drawn.whether() else default_limit
     try:
         yield
     finally:
-        search.FEW = few
+        search.FEW = default_limit
 
 
 @st.composite
 def streams_apart(draw: st.DrawFn) -> list[Happening]:
     """Draw events at least a second apart, a few of them of types in no pattern."""
     number = st.one_of(st.none(), st.integers(0, 3))
-    made, time = [], 0
+    events, time = [], 0
     for _ in range(draw(st.integers(0, 60))):
         time += draw(st.integers(1, 3)) * 1_000_000
         v = draw(number)
@@ -463,5 +463,5 @@ def streams_apart(draw: st.DrawFn) -> list[Happening]:
             "v": None if v is None else 1.0 * v,
         }
         values["s"] = draw(st.sampled_from(["x", "y", None]))
-        made.append(Happening(time, draw(st.sampled_from("AABBBCD")), values))
-    return made
+        events.append(Happening(time, draw(st.sampled_from("AABBBCD")), values))
+    return events

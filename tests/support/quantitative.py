@@ -204,11 +204,11 @@ def queries(draw: st.DrawFn, depth: int = 3, *, keys: bool = True) -> Query:
 
 def keyed_bodies() -> list[Query]:
     """Return bodies of `map_collect`, with rates over keyed and synchronization items."""
-    keyed = ~S
-    total = qre.iterate(qre.atom(keyed, term("keyed")), "none", term("more"))
+    key_items = ~S
+    total = qre.iterate(qre.atom(key_items, term("keyed")), "none", term("more"))
     per_sync = qre.split(total, qre.atom(S), term("sync"))
     pairs = qre.split(per_sync, per_sync, term("pair"))
-    nested = qre.map_collect(S, lambda item: item.type, per_sync, S)
+    nested_query = qre.map_collect(S, lambda item: item.type, per_sync, S)
     first_a = qre.split(
         qre.match((~S).star()), qre.atom(S), qre.atom(A), qre.match((~S).star()), qre.atom(S),
         term("second"),
@@ -218,7 +218,7 @@ def keyed_bodies() -> list[Query]:
         qre.iter_last(per_sync),
         qre.iterate1(per_sync, "days", term("day")),
         pairs,
-        nested,
+        nested_query,
         first_a,
         qre.sliding(per_sync, 2, ASSOCIATIVE),
     ]
@@ -226,7 +226,7 @@ def keyed_bodies() -> list[Query]:
 
 @contextmanager
 def called_by_python() -> Iterator[None]:
-    """Let Python call all functions of queries that are derived meanwhile."""
+    """Within the block, functions of new queries are called by Python instead of translated."""
 
     def translated(*_: Any) -> Any:
         raise CannotTranslate

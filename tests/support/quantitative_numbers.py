@@ -186,23 +186,23 @@ TEXTS = st.sampled_from(PREDICATES).map(lambda predicate: qre.atom(predicate, t_
 def counts(draw: st.DrawFn) -> Query:
     """Draw queries that count values, in windows too."""
     iterate = draw(st.sampled_from([qre.iterate, qre.iterate1]))
-    counted = iterate(draw(st.one_of(numbers(2), TEXTS)), qre.counts())
-    size, merged = draw(st.integers(1, 3)), qre.merged_counts()
+    query = iterate(draw(st.one_of(numbers(2), TEXTS)), qre.counts())
+    size, merge = draw(st.integers(1, 3)), qre.merged_counts()
     match draw(st.sampled_from(["plain", "split", "window", "merged", "either", "quantile"])):
         case "split":
-            counted = qre.iter_last(qre.split(counted, qre.match(S), qre.left))
+            query = qre.iter_last(qre.split(query, qre.match(S), qre.left))
         case "window":
-            counted = qre.sliding(counted, size, merged)
+            query = qre.sliding(query, size, merge)
         case "merged":
-            counted = qre.iterate1(counted, merged)
+            query = qre.iterate1(query, merge)
         case "either":
-            counted = qre.iterate(qre.either(draw(numbers(1)), draw(numbers(2))), qre.counts())
+            query = qre.iterate(qre.either(draw(numbers(1)), draw(numbers(2))), qre.counts())
         case "quantile":
             body = draw(numbers(2))
             if draw(st.booleans()):  # values that may be None, and are not
                 body = qre.iterate_n(body, 1, qre.max())
             return iterate(body, draw(st.sampled_from(QUANTILES)))
-    return qre.apply(counted, qre.most_common) if draw(st.booleans()) else counted
+    return qre.apply(query, qre.most_common) if draw(st.booleans()) else query
 
 
 @st.composite

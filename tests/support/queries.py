@@ -1,4 +1,4 @@
-"""Hypothesis strategies for any valid query, pattern and expression, nasty names included.
+"""Hypothesis strategies for any valid query, pattern and expression, including unusual names.
 
 `queries()` draws queries of either kind, `trend_queries()` and `match_queries()` of one,
 `workloads()` several with names of their own, `patterns()` and `expressions()` parts of them.
@@ -91,15 +91,15 @@ def patterns(draw: Any, *, conjunction: bool = True) -> Pattern:
     """Draw a pattern that a query may have: not nullable, every variable bound once."""
     bound = iter(draw(st.lists(names, min_size=16, max_size=16, unique=True)))
     types = draw(st.lists(names, min_size=1, max_size=4, unique=True))
-    used: set[str] = set()
+    variables: set[str] = set()
 
     def event() -> Event:
         kind = draw(st.sampled_from(types))
-        if kind not in used and draw(st.booleans()):
+        if kind not in variables and draw(st.booleans()):
             variable = kind
         else:
             variable = next(name for name in bound if name not in types)
-        used.add(variable)
+        variables.add(variable)
         return Event(kind, variable)
 
     def grow(depth: int) -> Pattern:
@@ -209,7 +209,7 @@ def _attributes(
 
 
 def _by_sql(attribute: Attribute, form: int, constant: Literal) -> Attribute:
-    """Return an attribute that SQL computes of another, in one of many forms."""
+    """Return an attribute computed from another by SQL, in one of many forms."""
     text = Literal("it's \\d")
     forms = (
         Call("UPPER", (attribute,)),
@@ -222,9 +222,9 @@ def _by_sql(attribute: Attribute, form: int, constant: Literal) -> Attribute:
         Call("CASE", (IsNull(attribute), constant, Not(Like(attribute, "a%")), attribute)),
         Call("CASE", (InList(attribute, (constant,)), Negative(attribute), constant)),
     )
-    computed = with_computed(forms[form % len(forms)], "q", [])
-    assert isinstance(computed, Attribute)
-    return computed
+    attributes = with_computed(forms[form % len(forms)], "q", [])
+    assert isinstance(attributes, Attribute)
+    return attributes
 
 
 def _values(
@@ -280,7 +280,7 @@ def _conditions(draw: Any, pattern: Pattern, *, matches: bool) -> tuple[Expressi
 
 
 def _window(within: int, slide: int | None, origin: int) -> Window:
-    """Return a window of which no moment lies in more than there may be."""
+    """Return a window with at most the permitted number of open windows."""
     least = -(-within // MOST_WINDOWS)
     return Window(within, None if slide is None else max(slide, least), origin)
 

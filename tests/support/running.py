@@ -1,4 +1,4 @@
-"""A stream that runs in a thread while a test looks at it."""
+"""A stream that runs in a thread while a test observes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from elsinore.local.stream import LocalStream, Pace
 from elsinore.monitor import StreamMonitor, WatchedSink
 from elsinore.runtime.live import options_of
 
-PATIENCE = 60.0  # seconds
+TIMEOUT_SECONDS = 60.0  # seconds
 
 
 class RunningStream:
@@ -84,7 +84,7 @@ class RunningStream:
 
 def wait_for(is_true: Callable[[], bool]) -> None:
     """Return once a condition is true; fail if it does not become so."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not is_true():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)

@@ -1,8 +1,8 @@
-"""Values of Hypothesis strategies by plain chance, for campaigns of many thousand cases.
+"""Sampling Hypothesis strategies by a random generator, for campaigns of many thousand cases.
 
-Hypothesis keeps a record of each choice, so that it can look for the smallest case that fails: most
-of the time of a small case. `Sampler` makes the same choices by a `random.Random` and keeps none; a
-case is made again by its seed. It knows the kinds of strategies that `support.trends` is made of.
+Hypothesis records each choice in order to shrink failing cases, which takes most of the time of a
+small case. `Sampler` makes the same choices by a `random.Random` and records none; a case is
+reproduced by its seed. It supports the kinds of strategies that `support.trends` uses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 
 class Sampler:
-    """Draws from strategies, in the place of `draw` too.
+    """Draws from strategies; also a replacement for `draw`.
 
     >>> Sampler(Random(1)).draw(st.lists(st.sampled_from("ab"), min_size=3, max_size=3))
     ['a', 'b', 'a']
@@ -42,8 +42,8 @@ class Sampler:
             case "CompositeStrategy":
                 return inner.definition(self.draw, *inner.args, **inner.kwargs)
             case "BuildsStrategy":
-                named = {name: self.draw(value) for name, value in inner.kwargs.items()}
-                return inner.target(*map(self.draw, inner.args), **named)
+                keywords = {name: self.draw(value) for name, value in inner.kwargs.items()}
+                return inner.target(*map(self.draw, inner.args), **keywords)
             case "TupleStrategy":
                 return tuple(map(self.draw, inner.element_strategies))
             case "ListStrategy":
@@ -53,7 +53,7 @@ class Sampler:
                 return self._random.sample(elements, len(self._size(inner)))
             case "PermutationStrategy":
                 return self._random.sample(inner.values, len(inner.values))
-            case "LazyStrategy":  # one that stands for another one that is lazy
+            case "LazyStrategy":  # a lazy strategy may wrap another lazy one
                 return self.draw(inner)
             case kind:
                 raise TypeError(f"not known how to draw from {kind}")

@@ -17,7 +17,7 @@ def rows_of_all(frames: Mapping[Any, DataFrame]) -> dict[Any, list[Any]]:
     One job reads all: starting one costs more than the few rows that a test has.
     """
     names = list(frames)
-    tagged = [
+    named_frames = [
         frame.select(
             F.lit(number),
             F.to_json(
@@ -27,7 +27,7 @@ def rows_of_all(frames: Mapping[Any, DataFrame]) -> dict[Any, list[Any]]:
         )
         for number, frame in enumerate(frames.values())
     ]
-    found: dict[Any, list[Any]] = {name: [] for name in names}
-    for number, row in functools.reduce(DataFrame.union, tagged).collect():
-        found[names[number]].append(json.loads(row))
-    return found
+    rows: dict[Any, list[Any]] = {name: [] for name in names}
+    for number, row in functools.reduce(DataFrame.union, named_frames).collect():
+        rows[names[number]].append(json.loads(row))
+    return rows

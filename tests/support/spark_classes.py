@@ -25,7 +25,7 @@ QUERY = "QUERY q RETURN COUNT(*) AS n PATTERN SEQ(A a, B+ b[]) WITHIN 10;"
 
 
 def archive(file: Path) -> None:
-    """Write the archive; leave nothing where the JVM cannot."""
+    """Write the archive; leave no file if the JVM cannot write one."""
     os.environ["SPARK_SUBMIT_OPTS"] = f"{OPTIONS} -XX:ArchiveClassesAtExit={file}"
     with tempfile.TemporaryDirectory() as name, local_session("local[2]") as spark:
         folder = Path(name)
@@ -38,8 +38,8 @@ def archive(file: Path) -> None:
         live = ["--checkpoint", str(folder / "checkpoint"), *TO_THE_END]
         for command, options in ("run", []), ("stream", live):
             words = [command, *places, str(folder / command), "--engine", "spark", *options]
-            done = CliRunner().invoke(app, words)
-            assert done.exit_code == 0, (words, done.output)
+            result = CliRunner().invoke(app, words)
+            assert result.exit_code == 0, (words, result.output)
         jvm = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
     jvm.stdin.close()
     jvm.wait(timeout=120)

@@ -33,7 +33,7 @@ TEXT = """
 LATENESS = 3  # seconds
 READING = ("--lateness", f"{LATENESS} seconds", "--order-by", "seq")
 TO_THE_END = ("--trigger", "once", "--end-on-idle", "1 second")
-PATIENCE = 600.0  # seconds until a process that neither ends nor works fails the test
+TIMEOUT_SECONDS = 600.0  # seconds until a process that neither ends nor works fails the test
 PRELOADED = [
     "elsinore.cli.app",
     "elsinore.cli.stream_local",
@@ -133,7 +133,7 @@ class Stream:
 
     def wait(self, batches: int | None = None) -> int | None:
         """Wait until the process has ended or reported so many micro-batches; return its status."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while self.status() is None and (batches is None or self.batches < batches):
             assert time.monotonic() < deadline, self.said
             self._process.join(0.01)
@@ -170,8 +170,8 @@ def crash(
     draw = random.Random(seed)
     for number in range(kills):
         with running(arguments, folder / f"{number}.log") as stream:
-            wanted = draw.randint(least, 2)
-            if stream.wait(wanted) is None:
+            batches_before_kill = draw.randint(least, 2)
+            if stream.wait(batches_before_kill) is None:
                 time.sleep(draw.random() * batch)
             stream.kill()
             assert stream.status() == -signal.SIGKILL, stream.said

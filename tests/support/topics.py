@@ -1,4 +1,4 @@
-"""Topics of the tests' Kafka broker: made, filled and read with the plain client."""
+"""Topics of the tests' Kafka broker: created, written and read with the plain client."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from support.broker import Broker
 
 QUIET = logging.getLogger("tests.kafka")
 QUIET.addHandler(logging.NullHandler())
-PAUSE = 0.01  # seconds between two questions to the broker
+POLL_SECONDS = 0.01  # seconds between two requests to the broker
 Message = tuple[int, bytes | None, bytes | None]  # partition, key, value
 
 
 class Topics:
-    """Makes topics of one broker."""
+    """Creates topics of one broker."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -52,7 +52,7 @@ class Topics:
         del self.admin
 
     def make(self, partitions: int = 1, name: str = "", **config: str) -> str:
-        """Make a topic; return its name once the broker knows a leader of each partition."""
+        """Create a topic; return its name once each partition has a leader."""
         name = name or f"t-{uuid.uuid4().hex[:12]}"
         options = {key.replace("_", "."): value for key, value in config.items()}
         new = NewTopic(name, partitions, 1, config=options)
@@ -64,7 +64,7 @@ class Topics:
         """Delete a topic; return once the broker does not list it any more."""
         self.admin.delete_topics([name])[name].result()
         while name in self.admin.list_topics(timeout=30).topics:
-            time.sleep(PAUSE)
+            time.sleep(POLL_SECONDS)
 
     def grow(self, name: str, partitions: int) -> None:
         """Add partitions to a topic, up to a number of them."""
@@ -72,22 +72,22 @@ class Topics:
         self._wait_for(name, partitions)
 
     def _wait_for(self, name: str, partitions: int) -> None:
-        wanted = {TopicPartition(name, n): OffsetSpec.latest() for n in range(partitions)}
+        requests = {TopicPartition(name, n): OffsetSpec.latest() for n in range(partitions)}
         while True:
             # A client remembers that it did not find a topic; a new one asks again.
             client = AdminClient({"bootstrap.servers": self.broker.server}, logger=QUIET)
             try:
-                for answer in client.list_offsets(wanted).values():
+                for answer in client.list_offsets(requests).values():
                     answer.result()
                 client.describe_topics(TopicCollection([name]))[name].result()
             except KafkaException:
-                time.sleep(PAUSE)
+                time.sleep(POLL_SECONDS)
                 continue
             return
 
     def topic_id(self, name: str) -> str:
-        described = self.admin.describe_topics(TopicCollection([name]))[name]
-        return str(described.result().topic_id)
+        topic = self.admin.describe_topics(TopicCollection([name]))[name]
+        return str(topic.result().topic_id)
 
     def delete_records(self, name: str, before: Mapping[int, int]) -> None:
         """Delete the messages before an offset of each partition, as retention does."""
@@ -105,7 +105,7 @@ class Topics:
             answer.result()
 
     def permit(self, user: str, name: str, *, allow: bool = True) -> None:
-        """Permit a user to read and describe a topic, or take the permission back."""
+        """Permit a user to read and describe a topic, or revoke the permission."""
         bindings = [
             AclBinding(
                 ResourceType.TOPIC,
@@ -167,7 +167,7 @@ class Topics:
         while self._end(name, IsolationLevel.READ_COMMITTED) < self._end(
             name, IsolationLevel.READ_UNCOMMITTED
         ):
-            time.sleep(PAUSE)  # the end of a transaction is written after it is confirmed
+            time.sleep(POLL_SECONDS)  # the end of a transaction is written after it is confirmed
 
     def _end(self, name: str, level: Any) -> int:
         place = {TopicPartition(name, 0): OffsetSpec.latest()}
@@ -192,9 +192,9 @@ class Topics:
             consumer.assign([TopicPartition(name, 0, 0)])
             messages: list[Any] = []
             while len(messages) < count:
-                received = consumer.consume(count - len(messages), 30)
-                assert received, "no message within 30 s"
-                messages += received
+                messages_read = consumer.consume(count - len(messages), 30)
+                assert messages_read, "no message within 30 s"
+                messages += messages_read
             return messages
         finally:
             consumer.close()

@@ -1,4 +1,4 @@
-"""The smallest kind of query there can be: it counts events of the types of a pattern, by group."""
+"""A minimal kind of query, which counts events of the types of a pattern by group."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ from oracles.reference import ReferenceEvent
 
 
 class Feature(Enum):
-    """What a query may have beyond patterns, local predicates, keys and windows."""
+    """Optional features of queries, in addition to patterns, local predicates, keys and windows."""
 
     NEGATION = auto()
     ADJACENT = auto()  # predicates between neighbours
@@ -126,9 +126,9 @@ def _named(shape: Pattern, used: dict[str, int], shared: bool) -> Pattern:
         case Disjunction(parts):
             before, branches = dict(used), []
             for part in parts:
-                own = dict(before) if shared else used
-                branches.append(_named(part, own, shared))
-                for name, count in own.items():
+                branch_names = dict(before) if shared else used
+                branches.append(_named(part, branch_names, shared))
+                for name, count in branch_names.items():
                     used[name] = max(used.get(name, 0), count)
             return Disjunction(tuple(branches))
         case _:
@@ -150,15 +150,17 @@ def _negated(draw: st.DrawFn, shape: Pattern, types: Several[str], used: list[st
     """Insert NOT at drawn places: before, between and after the members of sequences."""
     match shape:
         case Sequence(parts):
-            found: list[Pattern] = []
+            parts_with_negation: list[Pattern] = []
             for part in parts:
-                if not _at_edge(found, -1) and draw(FOURTHS) == 3:
-                    found.append(Negation(_negatives(draw, types, used)))
+                if not _at_edge(parts_with_negation, -1) and draw(FOURTHS) == 3:
+                    parts_with_negation.append(Negation(_negatives(draw, types, used)))
                 inner = _negated(draw, part, types, used)
-                found.append(part if _at_edge(found, -1) and _at_edge([inner], 0) else inner)
-            if not _at_edge(found, -1) and draw(FOURTHS) == 3:
-                found.append(Negation(_negatives(draw, types, used)))
-            return Sequence(tuple(found))
+                parts_with_negation.append(
+                    part if _at_edge(parts_with_negation, -1) and _at_edge([inner], 0) else inner
+                )
+            if not _at_edge(parts_with_negation, -1) and draw(FOURTHS) == 3:
+                parts_with_negation.append(Negation(_negatives(draw, types, used)))
+            return Sequence(tuple(parts_with_negation))
         case Kleene(inner, least, most):
             return Kleene(_negated(draw, inner, types, used), least, most)
         case Disjunction(parts):
@@ -275,14 +277,14 @@ def _conditions(draw: st.DrawFn, variable: str, reference: Reference, depth: int
     """Draw a condition on one event."""
     if depth == 0:
         return _simple_condition(draw, variable, reference)
-    one = _conditions(draw, variable, reference, depth - 1)
-    other = _conditions(draw, variable, reference, 0)
+    left = _conditions(draw, variable, reference, depth - 1)
+    right = _conditions(draw, variable, reference, 0)
     kind = draw(st.integers(0, 4))
     if kind == 0:
-        return Not(one)
+        return Not(left)
     if kind == 1:
-        return IsNull(one)
-    return Binary(draw(st.sampled_from((Operator.AND, Operator.OR))), one, other)
+        return IsNull(left)
+    return Binary(draw(st.sampled_from((Operator.AND, Operator.OR))), left, right)
 
 
 def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
@@ -299,13 +301,13 @@ def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
     if draw(st.integers(0, 4)) == 4:  # many thresholds on one attribute, hardly any in the way
         attribute = draw(st.sampled_from("vw"))
         for variable in sorted({event.variable for event in found}):
-            cut = Binary(
+            threshold = Binary(
                 draw(st.sampled_from(LESS_OR_MORE[:4])),
                 Attribute(variable, attribute),
                 Literal(draw(st.sampled_from(NUMBERS))),
             )
             weak = Binary(Operator.NE, Attribute(variable, attribute), Literal(2))
-            predicates += draw(st.sampled_from(((weak,), (cut,), (cut, weak))))
+            predicates += draw(st.sampled_from(((weak,), (threshold,), (threshold, weak))))
     return tuple(predicates)
 
 
@@ -313,32 +315,32 @@ def _pairs(pattern: Pattern, features: Collection[Feature]) -> list[tuple[Attrib
     """Return the events that predicates may compare: earlier and later one, without attributes."""
     variables = list(dict.fromkeys(event.variable for event in pt.positive_events(pattern)))
     kleene = pt.kleene_variables(pattern)
-    found: list[tuple[Attribute, Attribute]] = []
+    pairs: list[tuple[Attribute, Attribute]] = []
     if Feature.ADJACENT in features:
         previous, current = Reference.PREVIOUS, Reference.CURRENT
-        found += [
+        pairs += [
             (Attribute(name, None, previous), Attribute(name, None, current))
             for name in variables
             if name in kleene
         ]
-    for place, one in enumerate(variables):
-        for other in variables[place + 1 :]:
+    for place, earlier in enumerate(variables):
+        for later in variables[place + 1 :]:
             references = [Reference.PLAIN] if Feature.ADJACENT in features else []
-            if other in kleene and one not in kleene:
+            if later in kleene and earlier not in kleene:
                 references = [Reference.FIRST] if Feature.ADJACENT in features else []
                 if Feature.ANCHORED in features:
                     references += [Reference.PLAIN, Reference.CURRENT]
-            found += [(Attribute(one, None), Attribute(other, None, r)) for r in references]
-    return found
+            pairs += [(Attribute(earlier, None), Attribute(later, None, r)) for r in references]
+    return pairs
 
 
 def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expression:
     """Draw a condition on two events."""
     name = draw(st.sampled_from("vvws"))
-    one = replace(earlier, name=name)
-    other = replace(later, name="s" if name == "s" else draw(st.sampled_from("vvw")))
+    left = replace(earlier, name=name)
+    right = replace(later, name="s" if name == "s" else draw(st.sampled_from("vvw")))
     compare = draw(st.sampled_from(LESS_OR_MORE))
-    condition: Expression = Binary(compare, one, other)
+    condition: Expression = Binary(compare, left, right)
     shape = draw(st.integers(0, 9))
     if name == "s":
         shape %= 6
@@ -347,7 +349,7 @@ def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expre
     if shape == 6:
         operator = draw(st.sampled_from((Operator.MUL, Operator.MOD, Operator.DIV, Operator.ADD)))
         return Binary(
-            compare, Binary(operator, one, other), Literal(draw(st.sampled_from(NUMBERS)))
+            compare, Binary(operator, left, right), Literal(draw(st.sampled_from(NUMBERS)))
         )
     if shape == 7:  # a range, and something to check
         product = Binary(Operator.MUL, replace(earlier, name="w"), replace(later, name="v"))
@@ -356,14 +358,14 @@ def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expre
         same = Binary(Operator.NE, replace(earlier, name="s"), replace(later, name="s"))
         return Binary(draw(st.sampled_from((Operator.AND, Operator.OR))), condition, same)
     if shape == 9:
-        absolute = Call("ABS", (Binary(Operator.SUB, one, other),))
+        absolute = Call("ABS", (Binary(Operator.SUB, left, right),))
         return Binary(compare, absolute, Literal(1))
     if shape == 2:
         return Binary(Operator.OR, condition, IsNull(replace(later, name="v")))
     if shape == 3:
         return Binary(Operator.OR, condition, replace(earlier, name="b"))
     if shape == 4 and name != "s":
-        return Binary(compare, Binary(Operator.SUB, one, other), Literal(1))
+        return Binary(compare, Binary(Operator.SUB, left, right), Literal(1))
     return condition
 
 
@@ -374,10 +376,10 @@ def _returns(
     draw: st.DrawFn, pattern: Pattern, group_by: tuple[str, ...], variables: bool
 ) -> tuple[ReturnItem, ...]:
     """Draw aggregates over types; if `variables`, over variables too."""
-    found = pt.positive_events(pattern)
-    names = sorted({event.type for event in found})
+    events = pt.positive_events(pattern)
+    names = sorted({event.type for event in events})
     if variables:
-        names += sorted({event.variable for event in found})
+        names += sorted({event.variable for event in events})
     choices: list[Expression] = [Call("COUNT", ()), Call("LOG2", (Call("COUNT", ()),))]
     for name in names if not isinstance(pattern, Conjunction) else ():
         choices.append(Call("COUNT", (Attribute(name, None),)))
@@ -385,8 +387,8 @@ def _returns(
             over = Attribute(name, attribute)
             choices += [Call(function, (over,)) for function in OVER_VALUES]
         choices.append(Call("MAX", (Attribute(name, "b"),)))
-    drawn = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=5, unique=True))
-    items = [ReturnItem(expression) for expression in drawn]
+    aggregates = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=5, unique=True))
+    items = [ReturnItem(expression) for expression in aggregates]
     if draw(st.booleans()):
         items[0] = replace(items[0], alias="first")
     if group_by and draw(st.booleans()):
@@ -417,8 +419,8 @@ def trend_queries(
     if Feature.CONJUNCTION in features and draw(st.integers(0, 2)) == 2:
         parts.append(draw(trend_patterns(types, 3)))
     if Feature.NEGATION in features:
-        used: list[str] = []
-        parts = [_negated(draw, part, types, used) for part in parts]
+        variables_used: list[str] = []
+        parts = [_negated(draw, part, types, variables_used) for part in parts]
     pattern = parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
     where = _predicates(draw, pattern)
     negated = [node.pattern for node in pt.walk(pattern) if isinstance(node, Negation)]
@@ -475,11 +477,11 @@ def trend_workloads(
 
 def column_names(query: Query) -> dict[str, str]:
     """Return the names of a result's columns of group attributes, by attribute."""
-    found = {name: name for name in query.group_by}
+    names = {name: name for name in query.group_by}
     for item in query.returns:
         if isinstance(item.expression, Column):
-            found[item.expression.name] = column_name(item)
-    return found
+            names[item.expression.name] = column_name(item)
+    return names
 
 
 # Streams
@@ -498,11 +500,11 @@ VALUES: dict[str, tuple[Any, ...]] = {
 
 def _attributes_of(number: int) -> dict[str, Any]:
     """Return the attributes that a number encodes, so that an event needs one draw, not six."""
-    found = {}
+    attributes = {}
     for name, values in VALUES.items():
         number, place = divmod(number, len(values))
-        found[name] = values[place]
-    return found
+        attributes[name] = values[place]
+    return attributes
 
 
 ATTRIBUTES = st.integers(0, prod(map(len, VALUES.values())) - 1).map(_attributes_of)

@@ -1,4 +1,4 @@
-"""The same source as plain Python: a kernel and all it calls, over any numbers."""
+"""Running a compiled kernel, and all kernels that it calls, as plain Python over any numbers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ R = TypeVar("R")
 def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
     """Return a kernel as plain Python, with every kernel it calls as plain Python too.
 
-    What is no kernel is returned as it is. Kernels are found among the global names a kernel reads
-    and the names of the functions around it. Each call makes the copy anew: keep it.
+    Other values are returned unchanged. Kernels are found among the global names that a
+    kernel reads and the names of enclosing functions. Each call creates a new copy: reuse it.
     """
     python: Callable[P, R] = _as_python(function, {})
     return python
 
 
 def _as_python(value: Any, copies: dict[int, FunctionType]) -> Any:
-    """Return what stands for a value in plain Python; copies: id of a kernel -> its copy.
+    """Return the plain Python value for a value; copies: id of a kernel -> its copy.
 
-    A copy is entered before the names it reads are looked up: kernels may call themselves.
+    A copy is recorded before the names that it reads are resolved, as kernels may be recursive.
     """
     if not isinstance(value, Dispatcher):
         return value

@@ -1,4 +1,4 @@
-"""Running a unit's operator by hand: in pieces, in another order, stopped and started again."""
+"""Running a unit's operator without a driver: in pieces, in another order, saved and loaded."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ class UnitInput:
     ) -> list[pa.RecordBatch]:
         """Return the outputs of an operator for rows in pieces, saved and loaded after some.
 
-        edges: where pieces begin, and the end. times: of all rows, if what is over by the next
-        piece is closed before it.
+        edges: the beginnings of pieces, and the end. times: of all rows, if windows that end before
+        the next piece are closed before it.
         """
         operator = self.operator(sharing=sharing)
         totals = []
@@ -128,17 +128,23 @@ def result_tables(
     }
 
 
-def assert_close(found: pa.Table, expected: pa.Table, name: str) -> None:
+def assert_close(actual: pa.Table, expected: pa.Table, name: str) -> None:
     """Compare a query's results row by row, doubles up to their last digits."""
-    assert (found.num_rows, found.schema) == (expected.num_rows, expected.schema), name
+    assert (actual.num_rows, actual.schema) == (expected.num_rows, expected.schema), name
     for column in expected.column_names:
-        values, wanted = found.column(column), expected.column(column)
-        if not pa.types.is_floating(wanted.type):
-            assert values == wanted, (name, column)
+        values, expected_values = actual.column(column), expected.column(column)
+        if not pa.types.is_floating(expected_values.type):
+            assert values == expected_values, (name, column)
             continue
-        for one, other in zip(values.to_pylist(), wanted.to_pylist(), strict=True):
-            same = one is other if one is None or other is None else math.isclose(one, other)
-            assert same, (name, column, one, other)
+        for value, expected_value in zip(
+            values.to_pylist(), expected_values.to_pylist(), strict=True
+        ):
+            is_close = (
+                value is expected_value
+                if value is None or expected_value is None
+                else math.isclose(value, expected_value)
+            )
+            assert is_close, (name, column, value, expected_value)
 
 
 def unit_inputs(plan: Plan, table: pa.Table, *, exact: bool) -> list[UnitInput]:
@@ -165,8 +171,8 @@ def _unit_input(
         [column(name) for name in unit.required],
         table.num_rows,
     )
-    read = {name: column(name) for name in unit.classes.attributes}
-    codes = np.where(keys.key < 0, -1, classify(unit.classes, numbers, plan.types, read))
+    class_columns = {name: column(name) for name in unit.classes.attributes}
+    codes = np.where(keys.key < 0, -1, classify(unit.classes, numbers, plan.types, class_columns))
     batch = pa.RecordBatch.from_pydict(
         {
             "key": pa.array(keys.key),

@@ -179,7 +179,7 @@ def test_so_they_do_where_panes_are_folded(stream: str, window: str) -> None:
 def test_so_they_do_in_threads(window: str, grouped: bool) -> None:
     text = text_of(window, grouped=grouped)
     planned = plan(parse_workload(text))
-    with patch("elsinore.local.threads.WORTH", 1):
+    with patch("elsinore.local.threads.LEAST_EVENTS", 1):
         found = [
             run(planned, table("drift"), RunOptions(threads=threads))["q"].to_pylist()
             for threads in (1, 2)

@@ -21,7 +21,7 @@ from oracles.matches import Happening, TooMany, brute_force
 from support.drawn import CASES, Drawn
 from support.match_conditions import condition, scopes
 from support.match_patterns import patterns
-from support.matches import ATTRIBUTES, STRATEGIES, held, parsed, streams
+from support.matches import ATTRIBUTES, STRATEGIES, as_arrow_value, parsed, streams
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +63,7 @@ def can_be_planned(text: str) -> bool:
 
 def table(events: list[Happening]) -> pa.Table:
     arrays = {
-        name: pa.array([held(event.attributes.get(name)) for event in events], kind)
+        name: pa.array([as_arrow_value(event.attributes.get(name)) for event in events], kind)
         for name, kind in ATTRIBUTES.items()
     }
     times = pa.array([event.time for event in events], pa.timestamp("us"))

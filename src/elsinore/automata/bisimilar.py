@@ -10,7 +10,7 @@ from __future__ import annotations
 from elsinore.automata.nfa import Nfa, Transition
 
 
-def reduced(nfa: Nfa) -> Nfa:
+def merge_bisimilar(nfa: Nfa) -> Nfa:
     """Return the automaton without useless states, with bisimilar states merged.
 
     >>> from elsinore.automata.symbols import Symbol

@@ -30,8 +30,8 @@ class Dfa:
 
         State 0 remains even if the language is empty. Isomorphic automata become equal.
         """
-        back = ((target, source) for (source, _), target in self.moves.items())
-        useful = closure(self.accepting, back) | {0}
+        reversed_moves = ((target, source) for (source, _), target in self.moves.items())
+        useful = closure(self.accepting, reversed_moves) | {0}
         number = {0: 0}
         moves: dict[tuple[int, Letter], int] = {}
         for state in (order := [0]):  # grows during the iteration

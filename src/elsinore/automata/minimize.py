@@ -20,16 +20,16 @@ def minimize(dfa: Dfa) -> Dfa:
     blocks = {state: int(state in dfa.accepting) for state in range(dfa.states)}
     count = 0
     while True:
-        seen: dict[object, int] = {}
-        refined = {}
+        block_numbers: dict[object, int] = {}
+        new_blocks = {}
         for state in range(dfa.states):
             targets = (dfa.moves.get((state, letter)) for letter in dfa.alphabet)
             signature = (blocks[state], *(None if t is None else blocks[t] for t in targets))
-            refined[state] = seen.setdefault(signature, len(seen))
-        blocks = refined
-        if len(seen) == count:
+            new_blocks[state] = block_numbers.setdefault(signature, len(block_numbers))
+        blocks = new_blocks
+        if len(block_numbers) == count:
             break
-        count = len(seen)
+        count = len(block_numbers)
     moves = {(blocks[state], letter): blocks[to] for (state, letter), to in dfa.moves.items()}
     accepting = frozenset(blocks[state] for state in dfa.accepting)
     return Dfa(count, dfa.alphabet, moves, accepting).trimmed()

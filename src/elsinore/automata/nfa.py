@@ -38,10 +38,12 @@ class Nfa:
     _outgoing: tuple[tuple[Transition, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        used = {0} | self.accepting
-        used.update(state for move in self.transitions for state in (move.source, move.target))
-        if not used <= set(range(self.states)):
-            raise ValueError(f"states are 0 to {self.states - 1}, not {sorted(used)}")
+        used_states = {0} | self.accepting
+        used_states.update(
+            state for move in self.transitions for state in (move.source, move.target)
+        )
+        if not used_states <= set(range(self.states)):
+            raise ValueError(f"states are 0 to {self.states - 1}, not {sorted(used_states)}")
         outgoing: list[list[Transition]] = [[] for _ in range(self.states)]
         for move in self.transitions:
             outgoing[move.source].append(move)
@@ -76,9 +78,9 @@ class Nfa:
         """Return the successors of every state by every letter of an alphabet: [letter][state]."""
         successors = {}
         for letter in alphabet:
-            holds = {symbol for symbol in self.symbols() if symbol.holds(letter)}
+            satisfied = {symbol for symbol in self.symbols() if symbol.holds(letter)}
             successors[letter] = tuple(
-                tuple(sorted({move.target for move in outgoing if move.symbol in holds}))
+                tuple(sorted({move.target for move in outgoing if move.symbol in satisfied}))
                 for outgoing in self._outgoing
             )
         return successors
@@ -123,13 +125,13 @@ class Nfa:
 
         Its state 0 is new and its state p + 1 is state p of this automaton.
         """
-        back: list[Transition] = []
+        reversed_transitions: list[Transition] = []
         for move in self.transitions:
             if move.target in self.accepting:
-                back.append(Transition(0, move.symbol, move.source + 1))
-            back.append(Transition(move.target + 1, move.symbol, move.source + 1))
+                reversed_transitions.append(Transition(0, move.symbol, move.source + 1))
+            reversed_transitions.append(Transition(move.target + 1, move.symbol, move.source + 1))
         ends = {0, 1} if 0 in self.accepting else {1}
-        return Nfa(self.states + 1, tuple(back), frozenset(ends))
+        return Nfa(self.states + 1, tuple(reversed_transitions), frozenset(ends))
 
 
 class ParallelRuns:
@@ -147,9 +149,9 @@ class ParallelRuns:
         """
         for move in left.outgoing(state):
             for other_move in right.outgoing(other_state):
-                both = self.intersections.intersect(move.symbol, other_move.symbol)
-                if both is not None:
-                    yield both, move.target, other_move.target
+                joint_symbol = self.intersections.intersect(move.symbol, other_move.symbol)
+                if joint_symbol is not None:
+                    yield joint_symbol, move.target, other_move.target
 
 
 def closure(states: Iterable[State], steps: Iterable[tuple[State, State]]) -> frozenset[State]:

@@ -335,10 +335,10 @@ def entered_at(
     *,
     exactly: bool = False,
 ) -> list[Entry]:
-    """Put positions of one site together that are entered by the same ways.
+    """Group the positions of one site that are entered by the same ways.
 
-    A run stands at all of them or at none: they cannot be told apart by what is bound. With
-    `exactly`, an event makes one entry for each site: the positions of it that NOT allows.
+    A run is at all of them or at none: their bindings do not differ. With `exactly`, an event makes
+    one entry for each site: the positions of it that NOT allows.
 
     Raises QuerySemanticError if these are more than `WAYS_LIMIT` sets.
 
@@ -348,22 +348,22 @@ def entered_at(
     [1] True False
     [1, 2] False True
     """
-    entered: dict[int, Ways] = {}
+    ways_of_position: dict[int, Ways] = {}
     for position, ways in steps:
-        entered[position] = either(entered.get(position, NO_WAY), ways)
-    together: dict[tuple[int, Ways], list[int]] = {}
-    for position, ways in entered.items():
-        together.setdefault((sites[position], ways), []).append(position)
+        ways_of_position[position] = either(ways_of_position.get(position, NO_WAY), ways)
+    positions_by_ways: dict[tuple[int, Ways], list[int]] = {}
+    for position, ways in ways_of_position.items():
+        positions_by_ways.setdefault((sites[position], ways), []).append(position)
     if not exactly:
-        return [Entry(frozenset(places), ways) for (_, ways), places in together.items()]
+        return [Entry(frozenset(places), ways) for (_, ways), places in positions_by_ways.items()]
     by_site: dict[int, list[Entry]] = {}
-    for (site, ways), places in together.items():
+    for (site, ways), places in positions_by_ways.items():
         by_site.setdefault(site, []).append(Entry(frozenset(places), ways))
     return [entry for entries in by_site.values() for entry in _combinations(entries, pattern)]
 
 
 def _combinations(entries: Sequence[Entry], pattern: pt.Pattern) -> Iterator[Entry]:
-    """Yield the sets of positions, of one site, that NOT may allow together and no others."""
+    """Yield each set of positions of one site that can be exactly those that NOT allows."""
     if 2 ** len(entries) > WAYS_LIMIT:
         raise too_many_ways(pattern)
     for chosen in itertools.product((False, True), repeat=len(entries)):

@@ -57,8 +57,8 @@ def _equals_two_texts(predicates: Iterable[Expression]) -> bool:
     texts: dict[Attribute, str] = {}
     for predicate in predicates:
         match predicate:
-            case ex.Binary(ex.Operator.EQ, Attribute() as read, ex.Literal(value=str(text))):
-                if texts.setdefault(read, text) != text:
+            case ex.Binary(ex.Operator.EQ, Attribute() as attribute, ex.Literal(value=str(text))):
+                if texts.setdefault(attribute, text) != text:
                     return True
     return False
 
@@ -96,13 +96,13 @@ def satisfiable_truths(predicates: Sequence[Expression]) -> tuple[frozenset[Expr
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
 def _satisfiable_truths(predicates: tuple[Expression, ...]) -> tuple[frozenset[Expression], ...]:
-    combined: list[frozenset[Expression]] = [frozenset()]
+    combinations: list[frozenset[Expression]] = [frozenset()]
     for group in independent(predicates):
         truths = truths_by_regions(group)
         truths = _truths_by_solver(group) if truths is None else truths
-        _refuse_too_many(len(combined) * len(truths), len(predicates))
-        combined = [left | right for left, right in itertools.product(combined, truths)]
-    return tuple(combined)
+        _refuse_too_many(len(combinations) * len(truths), len(predicates))
+        combinations = [left | right for left, right in itertools.product(combinations, truths)]
+    return tuple(combinations)
 
 
 def independent(predicates: Iterable[Expression]) -> list[list[Expression]]:
@@ -114,12 +114,12 @@ def independent(predicates: Iterable[Expression]) -> list[list[Expression]]:
         }
         members: list[Expression] = []
         disjoint_groups: list[tuple[set[object], list[Expression]]] = []
-        for read, group in groups:
-            if read & reads:
-                reads |= read
+        for attributes_of_group, group in groups:
+            if attributes_of_group & reads:
+                reads |= attributes_of_group
                 members += group
             else:
-                disjoint_groups.append((read, group))
+                disjoint_groups.append((attributes_of_group, group))
         groups = [*disjoint_groups, (reads, [*members, predicate])]
     return [group for _, group in groups]
 
@@ -142,9 +142,9 @@ def _refuted_by_regions(true: Iterable[Expression]) -> bool:
     Uses only the conjuncts that compare an attribute with constants.
     """
     terms = {term for predicate in true for term in ex.conjuncts(predicate)}
-    decided = sorted((t for t in terms if truths_by_regions([t]) is not None), key=repr)
-    truths = truths_by_regions(decided)
-    return truths is not None and frozenset(decided) not in truths
+    decided_terms = sorted((t for t in terms if truths_by_regions([t]) is not None), key=repr)
+    truths = truths_by_regions(decided_terms)
+    return truths is not None and frozenset(decided_terms) not in truths
 
 
 def _truths_by_solver(group: Sequence[Expression]) -> tuple[frozenset[Expression], ...]:
@@ -152,11 +152,11 @@ def _truths_by_solver(group: Sequence[Expression]) -> tuple[frozenset[Expression
     check = SatisfiabilityCheck(group)
     splits: list[tuple[frozenset[Expression], frozenset[Expression]]] = [(frozenset(), frozenset())]
     for predicate in group:
-        added = frozenset({predicate})
+        extended = frozenset({predicate})
         splits = [
             (true, false)
             for old_true, old_false in splits
-            for true, false in ((old_true, old_false | added), (old_true | added, old_false))
+            for true, false in ((old_true, old_false | extended), (old_true | extended, old_false))
             if not _refuted_by_regions(true) and check.possible(true, false)
         ]
         _refuse_too_many(len(splits), len(group))

@@ -38,7 +38,7 @@ from elsinore.model.expression import (
 from elsinore.model.text_times import seconds_from_text
 
 TIMEOUT = 1_000  # milliseconds; an undecided check counts as possible
-ROUNDING = Fraction(1, 2**22)  # relative; of single precision, with one bit to spare
+ROUNDING = Fraction(1, 2**22)  # relative rounding error of single precision, with one spare bit
 UNDERFLOW = Fraction(1, 2**126)  # products nearer to 0 than single precision's least normal number
 OVERFLOW = Fraction(2**126)  # numbers above may stand for infinity
 EXACT_INTEGERS = 2**24  # integers up to this magnitude are exact in single precision
@@ -81,10 +81,10 @@ class SatisfiabilityCheck:
         """
         if self._solvers is None:
             return True
-        required, unwanted = list(true), list(not_true)
+        required, negated = list(true), list(not_true)
         for context, solver in self._solvers:
             terms = [self._z3.Bool(self._names[p], context) for p in required]
-            terms += [self._z3.Not(self._z3.Bool(self._names[p], context)) for p in unwanted]
+            terms += [self._z3.Not(self._z3.Bool(self._names[p], context)) for p in negated]
             if solver.check(*terms) != self._z3.unsat:
                 return True
         return False
@@ -276,9 +276,11 @@ class _Translation:
     def _compare(self, expression: Binary, left: _Term, right: _Term) -> _Term:
         z3 = self._z3
         sorts = {left.sort, right.sort} - {None}
-        mixed = len(sorts) > 1 or object in sorts or (bool in sorts and left.sort != right.sort)
+        has_mixed_sorts = (
+            len(sorts) > 1 or object in sorts or (bool in sorts and left.sort != right.sort)
+        )
         known = z3.And(left.known, right.known)
-        if mixed:
+        if has_mixed_sorts:
             return _Term(
                 self._unconstrained(Call("COMPARE", (expression,)), bool).value, known, bool
             )

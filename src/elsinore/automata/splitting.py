@@ -35,17 +35,17 @@ class Cuts:
         >>> [len(part) for part in first], [len(part) for part in second]
         ([1, 1], [2, 0])
         """
-        return self._cut(self.first), self._cut(self.second)
+        return self._parts_of(self.first), self._parts_of(self.second)
 
-    def _cut(self, ends: tuple[int, ...]) -> tuple[Word, ...]:
+    def _parts_of(self, ends: tuple[int, ...]) -> tuple[Word, ...]:
         return tuple(self.word[a:b] for a, b in zip((0, *ends), ends, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The states of two runs through f then g; `crossed` of them are in g, `first` before."""
+    """The states of two runs through f then g; `in_second` of them are in g, `first` before."""
 
-    crossed: int
+    in_second: int
     first: int
     second: int
 
@@ -78,28 +78,28 @@ def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
     useful_f, useful_g = f.trim(), g.trim()
 
     def steps(pair: _Pair) -> Iterator[tuple[Symbol, _Pair]]:
-        left = g if pair.crossed > 0 else f
-        right = g if pair.crossed > 1 else f
+        left = g if pair.in_second > 0 else f
+        right = g if pair.in_second > 1 else f
         for symbol, first, second in runs.steps(left, pair.first, right, pair.second):
-            if first not in (useful_g if pair.crossed > 0 else useful_f):
+            if first not in (useful_g if pair.in_second > 0 else useful_f):
                 continue
-            if second not in (useful_g if pair.crossed > 1 else useful_f):
+            if second not in (useful_g if pair.in_second > 1 else useful_f):
                 continue
-            yield symbol, _Pair(pair.crossed, first, second)
-            if pair.crossed == 0 and first in f.accepting:
+            yield symbol, _Pair(pair.in_second, first, second)
+            if pair.in_second == 0 and first in f.accepting:
                 yield symbol, _Pair(1, 0, second)
-            if pair.crossed == 1 and second in f.accepting:
+            if pair.in_second == 1 and second in f.accepting:
                 yield symbol, _Pair(2, first, 0)
 
     def is_goal(pair: _Pair) -> bool:
-        return pair.crossed == 2 and pair.first in g.accepting and pair.second in g.accepting
+        return pair.in_second == 2 and pair.first in g.accepting and pair.second in g.accepting
 
     starts = [_Pair(0, 0, 0), *([_Pair(1, 0, 0)] if 0 in f.accepting else [])]
     path = shortest_path(starts, steps, is_goal)
     if path is None:
         return None
     pairs, word = path[0], runs.intersections.word(path[1])
-    cuts = [next(i for i, pair in enumerate(pairs) if pair.crossed >= n) for n in (1, 2)]
+    cuts = [next(i for i, pair in enumerate(pairs) if pair.in_second >= n) for n in (1, 2)]
     return Cuts(word, (cuts[0], len(word)), (cuts[1], len(word)))
 
 

@@ -98,9 +98,9 @@ class Intersections:
     def intersect(self, left: Symbol, right: Symbol) -> Symbol | None:
         """Return the conjunction of two symbols; None if no event can satisfy both."""
         if (left, right) not in self._cache:
-            both = Symbol(left.type, left.predicates | right.predicates)
-            overlap = left.type == right.type and not both.is_unsatisfiable()
-            self._cache[left, right] = both if overlap else None
+            conjunction = Symbol(left.type, left.predicates | right.predicates)
+            overlap = left.type == right.type and not conjunction.is_unsatisfiable()
+            self._cache[left, right] = conjunction if overlap else None
         return self._cache[left, right]
 
     def letter(self, symbol: Symbol) -> Letter:

@@ -1,7 +1,7 @@
 """Equality and containment of unambiguous automata, in polynomial time.
 
 An unambiguous automaton has one accepting run for a word of its language and none for others, so
-it *counts* its language: f(w) is 1 or 0. Two of them are equal where their difference, a weighted
+it *counts* its language: f(w) is 1 or 0. Two of them are equal if their difference, a weighted
 automaton with values -1, 0 and 1, is 0 on all words. Words whose state vectors are linear
 combinations of earlier words' vectors are skipped, so at most as many words are examined as there
 are states (Tzeng, A Polynomial-Time Algorithm for the Equivalence of Probabilistic Automata, SIAM

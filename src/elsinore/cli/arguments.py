@@ -361,7 +361,7 @@ def _workload_of(
             "has the events, name it with --events."
         )
     if query is not None:
-        return _parsed(query, "-q", exact=exact, python=python or ())
+        return _parse(query, "-q", exact=exact, python=python or ())
     if path is None:
         raise ArgumentError(
             "Name a file with queries, or give queries with "
@@ -387,7 +387,7 @@ def _workload_of(
         ) from None
     if is_named_as_events(path) and not _CLAUSES_OF_ALL.search(text):
         raise ArgumentError(_no_queries(path))
-    return _parsed(text, str(path), exact=exact, python=python or ())
+    return _parse(text, str(path), exact=exact, python=python or ())
 
 
 def refuse_events(context: typer.Context, wrong: str) -> NoReturn:
@@ -420,7 +420,7 @@ def _no_queries(path: Path) -> str:
     )
 
 
-def _parsed(text: str, name: str, *, exact: bool, python: Sequence[str]) -> Workload:
+def _parse(text: str, name: str, *, exact: bool, python: Sequence[str]) -> Workload:
     try:
         return Workload.parse(text, name, exact=exact, python=python)
     except SetupError as error:
@@ -435,8 +435,8 @@ def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFo
     """
     from elsinore.runtime.outputs import output_format  # noqa: PLC0415 - loads Arrow
 
-    named = output_format(out)
-    if named is None:
+    named_format = output_format(out)
+    if named_format is None:
         if SUFFIX.search(out.name) and not out.is_dir():
             raise ArgumentError(
                 f"Results cannot be written in the format of --out '{out}'. Name a file .parquet, "
@@ -444,17 +444,17 @@ def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFo
             )
         check_folder(out)
         return None
-    if form is not None and form.value != named:
+    if form is not None and form.value != named_format:
         raise ArgumentError(
-            f"--out '{out}' names a file of {named}, but --format is {form.value}. Leave out "
-            "--format, or give the file another suffix."
+            f"--out '{out}' names a file of {named_format}, but --format is {form.value}. Leave "
+            "out --format, or give the file another suffix."
         )
     if results != 1:
         raise ArgumentError(
             f"Only one result can be written to a file, not {results}: --out '{out}'. Use a "
-            f"folder, as in --out {out.stem} --format {named}, or run one query."
+            f"folder, as in --out {out.stem} --format {named_format}, or run one query."
         )
-    return named
+    return named_format
 
 
 def output_format_of(form: TableFormat) -> OutputFormat:

@@ -11,7 +11,7 @@ import typer
 
 import elsinore
 from elsinore.cli.arguments import OverwriteOption, check_folder, destination
-from elsinore.cli.console import ArgumentError, reported, say
+from elsinore.cli.console import ArgumentError, say, with_error_reports
 from elsinore.errors import SetupError, did_you_mean
 
 CHECKOUT = Path(elsinore.__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ OUTSIDE = (
 )
 
 
-@reported
+@with_error_reports
 def bench(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Which figure; all are listed without one.")

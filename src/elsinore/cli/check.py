@@ -34,7 +34,7 @@ from elsinore.cli.arguments import (
     source_of,
     warn_without_effect,
 )
-from elsinore.cli.console import WRONG_ARGUMENTS, ArgumentError, reported, say, warn
+from elsinore.cli.console import WRONG_ARGUMENTS, ArgumentError, say, warn, with_error_reports
 from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.errors import InvalidWorkloadError, QueryError
@@ -42,7 +42,7 @@ from elsinore.words import count
 from elsinore.workload import Workload
 
 
-@reported
+@with_error_reports
 def check(
     context: typer.Context,
     workloads: Annotated[
@@ -75,9 +75,9 @@ def check(
     """
     files = list(files_with_queries(workloads or []))
     if len(files) > 1:
-        named = [str(file) for file in files if is_named_as_events(file)]
-        if named:
-            refuse_events(context, f"No queries are read from {', '.join(named)}.")
+        event_files = [str(file) for file in files if is_named_as_events(file)]
+        if event_files:
+            refuse_events(context, f"No queries are read from {', '.join(event_files)}.")
         if events or query is not None:
             option = "-q" if query is not None else "--events"
             raise ArgumentError(f"{option} needs one file of queries, not {len(files)}.")
@@ -110,8 +110,8 @@ def check(
         )
         _, from_events = checked_events(job)
         warnings += from_events
-    for checked in queries:
-        typer.echo(f"{checked.name}: OK")
+    for valid_query in queries:
+        typer.echo(f"{valid_query.name}: OK")
     for warning in warnings:
         warn(warning)
 
@@ -152,8 +152,8 @@ def check_files(files: list[Path], python: list[str] | None, param: list[str] | 
             say(f"{file}: {error}")
             wrong += 1
             continue
-        for checked in queries:
-            typer.echo(f"{file}: {checked.name}: OK")
+        for valid_query in queries:
+            typer.echo(f"{file}: {valid_query.name}: OK")
         for warning in warnings:
             warn(f"{file}: {warning}")
     if wrong:

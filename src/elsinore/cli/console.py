@@ -45,7 +45,7 @@ class ArgumentError(ElsinoreError):
     """A wrong argument of a command."""
 
 
-def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+def with_error_reports(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Convert errors of a command to a message on the standard error and an exit status.
 
     The status is 2 for errors of queries and arguments, 1 for other failures. If standard output
@@ -184,7 +184,7 @@ def plain_table(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 class _Output(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to `reported`; Rich would exit with the status of a failed run."""
+        """Leave it to `with_error_reports`; Rich would exit with the status of a failed run."""
         raise BrokenPipeError
 
 

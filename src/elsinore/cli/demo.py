@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elsinore.cli.arguments import OverwriteOption, check_folder, destination
-from elsinore.cli.console import reported, steps, warn
+from elsinore.cli.console import steps, warn, with_error_reports
 from elsinore.cli.job import Job, check_places
 from elsinore.cli.times import Times
 from elsinore.workload import Workload
@@ -32,7 +32,7 @@ ONE_COMPILER, ONE_COLLECTOR = "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"
 JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
-@reported
+@with_error_reports
 def demo(
     out: Annotated[
         Path,
@@ -75,8 +75,8 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
         out=out,
         overwrite=overwrite,
     )
-    written = [events, out / QUERIES, *(job.place(query.name) for query in workload)]
-    check_places([(place, "--out") for place in written], [], overwrite=overwrite)
+    paths = [events, out / QUERIES, *(job.place(query.name) for query in workload)]
+    check_places([(place, "--out") for place in paths], [], overwrite=overwrite)
     with steps(3 + len(workload)) as bar:
         bar.begin(f"Writing {table.num_rows:,} flights")
         write_table(table, events, "parquet", overwrite=overwrite)
@@ -97,8 +97,8 @@ def for_short_job() -> dict[str, str]:
 
     A garbage collector from the environment has precedence: a JVM with two does not start.
     """
-    named = any("GC" in os.environ.get(variable, "") for variable in JAVA_VARIABLES)
-    options = ONE_COMPILER if named else f"{ONE_COMPILER} {ONE_COLLECTOR}"
+    is_configured = any("GC" in os.environ.get(variable, "") for variable in JAVA_VARIABLES)
+    options = ONE_COMPILER if is_configured else f"{ONE_COMPILER} {ONE_COLLECTOR}"
     return {"spark.driver.extraJavaOptions": options}
 
 

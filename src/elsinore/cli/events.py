@@ -25,7 +25,7 @@ from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_files import text_notes
 from elsinore.runtime.times import kind_of_column, schema_with_numbers
 from elsinore.runtime.types import types_of
-from elsinore.runtime.warnings import absent_types, types_seen
+from elsinore.runtime.warnings import absent_types, types_by_frequency
 from elsinore.words import count
 
 
@@ -42,13 +42,13 @@ def checked_events(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.times.unit)
     options = job.workload.timed(job.options(), kind.is_number, fine)
     usable, _, _ = guess_again(table, replace(options, allow_rejects=True))
-    with explained(job, usable):
+    with explaining_text_columns(job, usable):
         job.workload.check(
             schema_with_numbers(usable, job.time), time=job.time, time_unit=job.times.unit
         )
     types = types_of(usable, job.type)
     plan = job.workload.planned(job.granularity)
-    absent = absent_types(plan, types_seen(types))
+    absent = absent_types(plan, types_by_frequency(types))
     return events, (*warnings_of(table, options), *texts_compared(plan, usable), *absent)
 
 
@@ -58,9 +58,11 @@ def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
     odd = warnings_of_times(stream, options)
     if rejected is None:
         return odd
-    many = f"{count(rejected.num_rows, 'event')} of {table.num_rows:,}"
+    bad_count = f"{count(rejected.num_rows, 'event')} of {table.num_rows:,}"
     why = reasons_text(rejected.column(rejected.num_columns - 1))
-    unusable = f"{many} cannot be used ({why}): a run stops unless --rejects names a file for them."
+    unusable = (
+        f"{bad_count} cannot be used ({why}): a run stops unless --rejects names a file for them."
+    )
     return unusable, *odd
 
 
@@ -68,12 +70,12 @@ def check_columns(job: Job, table: pa.Table) -> None:
     """Raise ArgumentError for all columns that options name and the events lack."""
     check_header(job, table.column_names)
     empty = no_table(table.schema)
-    named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
+    options = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
     if job.time == ROWS:
         refuse_own_column(table.column_names)
-        del named[0]
+        del options[0]
     wrong = []
-    for role, text in named:
+    for role, text in options:
         try:
             evaluate_sql(text, empty, role)
         except InputError as error:
@@ -90,8 +92,8 @@ def check_header(job: Job, names: Sequence[str]) -> None:
     if job.source.format != "csv" or job.time not in names or not re.match(NUMBER, job.time):
         return
     numbers = [name for name in names if re.match(NUMBER, name)]
-    counted = (list(map(str, range(first, first + len(numbers)))) for first in (0, 1))
-    if len(numbers) > 1 and numbers in counted:
+    numberings = (list(map(str, range(first, first + len(numbers)))) for first in (0, 1))
+    if len(numbers) > 1 and numbers in numberings:
         return
     raise ArgumentError(
         f"The first line names the columns ({choices_text(names)}), but --time {job.time} is like "
@@ -101,7 +103,7 @@ def check_header(job: Job, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def explained(job: Job, table: pa.Table | None = None) -> Iterator[None]:
+def explaining_text_columns(job: Job, table: pa.Table | None = None) -> Iterator[None]:
     """Add to errors of events that do not fit the queries: which rows made columns text."""
     try:
         yield
@@ -109,9 +111,9 @@ def explained(job: Job, table: pa.Table | None = None) -> Iterator[None]:
         if job.source.format == "csv":
             text = str(error)
             table = read_source(job.source) if table is None else table
-            named = {
+            columns = {
                 name for name in table.column_names if re.search(rf"\b{re.escape(name)}\b", text)
             }
-            for note in text_notes(table, named):
+            for note in text_notes(table, columns):
                 warn(note)
         raise

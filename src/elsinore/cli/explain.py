@@ -36,7 +36,7 @@ from elsinore.cli.arguments import (
     source_of,
     warn_without_effect,
 )
-from elsinore.cli.console import reported, steps, warn
+from elsinore.cli.console import steps, warn, with_error_reports
 from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.operators import Sample
@@ -56,7 +56,7 @@ class Form(StrEnum):
     svg = "svg"
 
 
-@reported
+@with_error_reports
 def explain(
     context: typer.Context,
     workload: WorkloadFile = None,
@@ -127,12 +127,12 @@ def explain(
         sample_of = _sample(job, sample if in_words else 0)
         row_groups = _row_groups(job, plan) if in_words else []
     if form is Form.text:
-        shown = explain_text(plan, sample_of, row_groups, Sharing(sharing.value))
+        output = explain_text(plan, sample_of, row_groups, Sharing(sharing.value))
     elif form is Form.json:
-        shown = explain_json(plan, sample_of, row_groups, Sharing(sharing.value))
+        output = explain_json(plan, sample_of, row_groups, Sharing(sharing.value))
     else:
-        shown = EXPLAINERS[form.value](plan)
-    typer.echo(shown.rstrip("\n"))
+        output = EXPLAINERS[form.value](plan)
+    typer.echo(output.rstrip("\n"))
 
 
 def _sample(job: Job, most: int) -> Sample | None:
@@ -148,11 +148,11 @@ def _sample(job: Job, most: int) -> Sample | None:
         if most == 0:
             return None
         bar.begin(f"Running over the first {min(most, table.num_rows):,} events")
-        from elsinore.cli.sample import sampled  # noqa: PLC0415 - loads the engines
+        from elsinore.cli.sample import sample_statistics  # noqa: PLC0415 - loads the engines
 
-        taken = sampled(job, table, most)
+        statistics = sample_statistics(job, table, most)
         bar.done()
-        return taken
+        return statistics
 
 
 def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:

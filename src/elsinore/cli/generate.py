@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from elsinore.cli.arguments import OverwriteOption, destination
-from elsinore.cli.console import ArgumentError, reported, steps
+from elsinore.cli.console import ArgumentError, steps, with_error_reports
 from elsinore.cli.job import check_places
 from elsinore.errors import did_you_mean
 from elsinore.words import count
 
 
-@reported
+@with_error_reports
 def generate(
     name: Annotated[
         str,
@@ -103,8 +103,8 @@ def generate(
         typer.echo(f"{count(queries, 'query', 'queries')} written to {out}")
         return
     options = {"rate": rate, "burstiness": burstiness}
-    given = {option: value for option, value in options.items() if value is not None}
-    check_source(name, events, recorded, given)
+    given_options = {option: value for option, value in options.items() if value is not None}
+    check_source(name, events, recorded, given_options)
     file_format = output_format(out)
     if file_format is None:
         raise ArgumentError(f"The format of '{out}' is unknown. Name it .parquet, .csv or .jsonl.")
@@ -115,7 +115,7 @@ def generate(
             table = datasets.LOADERS[name](recorded).slice(0, events)
         elif events is not None:
             bar.begin(f"Generating {count(events, 'event')}")
-            table = datasets.generate(name, events, seed, **given)
+            table = datasets.generate(name, events, seed, **given_options)
         if ticks is not None:
             table = datasets.with_ticks(table, ticks)
         write_table(table, out, file_format, overwrite=overwrite)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Terminated."}
 SHELL_STATUS = 128  # added to a signal's number for the exit status in a shell
 PAUSE = 0.05  # seconds after which an interruption that was ignored is raised again
-PATIENCE = 5.0  # seconds to wait for a process after SIGTERM
+TIMEOUT_SECONDS = 5.0  # seconds to wait for a process after SIGTERM
 _PROC = "/proc"
 
 
@@ -33,12 +33,10 @@ class Interrupted(BaseException):
 class _Progress:
     """The progress of the interruption of this process."""
 
-    happened = False
-    message_printed = False
+    was_interrupted = False
+    is_reported = False
     signal = signal.SIGINT
-    report_ignored: Callable[[sys.UnraisableHookArgs], object] = staticmethod(
-        sys.__unraisablehook__
-    )
+    default_hook: Callable[[sys.UnraisableHookArgs], object] = staticmethod(sys.__unraisablehook__)
 
 
 def install() -> None:
@@ -55,14 +53,14 @@ def install() -> None:
         except ValueError:  # not the main thread
             return
     if sys.unraisablehook is not _raise_again:
-        _Progress.report_ignored = sys.unraisablehook
+        _Progress.default_hook = sys.unraisablehook
         sys.unraisablehook = _raise_again
 
 
 def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
     """Deliver the signal again if its exception was ignored, as in a callback from C."""
     if not isinstance(ignored.exc_value, Interrupted):
-        _Progress.report_ignored(ignored)
+        _Progress.default_hook(ignored)
         return
     import threading  # noqa: PLC0415 - where needed
 
@@ -72,9 +70,9 @@ def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-def happened() -> bool:
+def was_interrupted() -> bool:
     """Return whether Ctrl-C was pressed, or the process was asked to end."""
-    return _Progress.happened
+    return _Progress.was_interrupted
 
 
 def guarded(command: Callable[[], None]) -> None:
@@ -83,7 +81,7 @@ def guarded(command: Callable[[], None]) -> None:
     try:
         command()
     except (Interrupted, KeyboardInterrupt):
-        _Progress.happened = True
+        _Progress.was_interrupted = True
         _install_second_handler()
         _print_message()
         end_children()
@@ -99,14 +97,14 @@ def end_children() -> None:
                 os.kill(child, ending)
             except (ProcessLookupError, PermissionError):
                 continue
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while descendants and time.monotonic() < deadline:
             time.sleep(0.05)
             descendants &= _running().keys()
 
 
 def _on_first_signal(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - what a handler takes
-    _Progress.happened = True
+    _Progress.was_interrupted = True
     _Progress.signal = signal.Signals(signum)
     _install_second_handler()
     raise Interrupted
@@ -130,9 +128,9 @@ def _status() -> int:
 
 
 def _print_message() -> None:
-    if _Progress.message_printed:
+    if _Progress.is_reported:
         return
-    _Progress.message_printed = True
+    _Progress.is_reported = True
     try:
         sys.stderr.write(f"{SIGNALS[_Progress.signal]}\n")
         sys.stderr.flush()

@@ -52,7 +52,7 @@ class Monitoring:
 
 
 @contextmanager
-def monitored(job: StreamJob) -> Iterator[Monitoring]:
+def serve_monitor(job: StreamJob) -> Iterator[Monitoring]:
     """Serve metrics and the page during the block if requested; print their addresses.
 
     Raises ArgumentError for an address that cannot be bound.

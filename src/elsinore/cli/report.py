@@ -33,7 +33,7 @@ from elsinore.cli.arguments import (
     read_workload,
     source_of,
 )
-from elsinore.cli.console import reported, steps, warn
+from elsinore.cli.console import steps, warn, with_error_reports
 from elsinore.cli.job import Job, check_places, inputs_of
 from elsinore.cli.times import Times
 from elsinore.errors import InputError
@@ -54,7 +54,7 @@ WRITTEN = (
 )
 
 
-@reported
+@with_error_reports
 def report(
     events: Events,
     out: Annotated[
@@ -126,21 +126,21 @@ def run_report(job: Job, out: Path) -> None:
         results = job.run(table)
         bar.done()
         bar.begin("Drawing")
-        shown = panels(results.statistics)
-        if not shown:
+        panels_drawn = panels(results.statistics)
+        if not panels_drawn:
             raise InputError(_nothing(job))
         kind = _time_kind(job, table)
         records = records_table(results.statistics, kind)
         write_table(records, out / "bursts.csv", "csv", overwrite=job.overwrite)
-        written = draw(shown, kind, out / "sharing", overwrite=job.overwrite)
-        written += _draw_graph(job, results.statistics, kind, out)
+        paths = draw(panels_drawn, kind, out / "sharing", overwrite=job.overwrite)
+        paths += _draw_graph(job, results.statistics, kind, out)
         bar.done()
     for warning in results.find_warnings():
         warn(warning)
-    if len(shown) > MOST_PANELS:
-        warn(f"only the first {MOST_PANELS} of {len(shown)} sharing sets are drawn.")
+    if len(panels_drawn) > MOST_PANELS:
+        warn(f"only the first {MOST_PANELS} of {len(panels_drawn)} sharing sets are drawn.")
     typer.echo(f"{count(records.num_rows, 'burst')} written to {out / 'bursts.csv'}")
-    for place in written:
+    for place in paths:
         typer.echo(f"{'written' if place.suffix == '.csv' else 'drawn'} in {place}")
 
 
@@ -164,13 +164,13 @@ def _draw_graph(
     longest = max(recordings, key=lambda recording: recording.longest_shared)
     try:
         graph = longest.graph()
-        drawn = draw_graph(graph, out / "graphlets", overwrite=job.overwrite)
+        files = draw_graph(graph, out / "graphlets", overwrite=job.overwrite)
     except InputError as error:
         warn(f"No graphlets are drawn. {error}")
         return ()
     write_table(graphlets_table(graph, kind), out / "graphlets.csv", "csv", overwrite=job.overwrite)
     write_table(snapshots_table(graph), out / "snapshots.csv", "csv", overwrite=job.overwrite)
-    return (*drawn, out / "graphlets.csv", out / "snapshots.csv")
+    return (*files, out / "graphlets.csv", out / "snapshots.csv")
 
 
 def _nothing(job: Job) -> str:

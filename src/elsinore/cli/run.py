@@ -47,14 +47,14 @@ from elsinore.cli.arguments import (
     sql_over_results,
     warn_without_effect,
 )
-from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
+from elsinore.cli.console import SHOWN_ROWS, ArgumentError, warn, with_error_reports
 from elsinore.cli.job import Job
 from elsinore.cli.times import Times
 
 ROWS_FOUND = 3  # exit status
 
 
-@reported
+@with_error_reports
 def run(
     context: typer.Context,
     events: Events,
@@ -196,7 +196,7 @@ def run(
     if names_in_rows and out is not None:
         raise ArgumentError("--format ndjson is for the standard output. Use --format json.")
     results = 1 if final_query is not None else len(queries)
-    named = None if out is None else format_of_out(out, form, results)
+    file_format = None if out is None else format_of_out(out, form, results)
     times = Times.from_options(
         time,
         time_unit.value,
@@ -216,8 +216,8 @@ def run(
         type=type,
         order_by=tuple(order_by or ()),
         out=out,
-        form=named if form is None else output_format_of(form),
-        out_is_file=named is not None,
+        form=file_format if form is None else output_format_of(form),
+        out_is_file=file_format is not None,
         parts=parts,
         limit=min(limit, sys.maxsize),
         rejects=rejects,

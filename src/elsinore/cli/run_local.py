@@ -18,7 +18,7 @@ from elsinore.cli.console import (
     steps,
     warn,
 )
-from elsinore.cli.events import check_columns, explained
+from elsinore.cli.events import check_columns, explaining_text_columns
 from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError
@@ -42,12 +42,12 @@ def run_local(job: Job) -> int:
         check_columns(job, table)
         bar.done()
         bar.begin("Running the queries")
-        begun = perf_counter()
+        start = perf_counter()
         rows = ResultRows(job)
         check_sql_over_results(job, table)
-        with explained(job, table), rows:
-            results = rows.take(job.batches(table))
-        seconds = perf_counter() - begun
+        with explaining_text_columns(job, table), rows:
+            results = rows.write_pieces(job.batches(table))
+        seconds = perf_counter() - start
         bar.done()
     for warning in results.find_warnings():
         warn(warning)
@@ -62,7 +62,7 @@ def run_local(job: Job) -> int:
             say(f"{count(rejected.num_rows, 'event')} cannot be used; written to {job.rejects}")
     if job.final_query is not None:
         table = job.final_query.rows(rows.tables(results.tables))
-        hand_out(job, FINAL_RESULT, table)
+        output_result(job, FINAL_RESULT, table)
         total = len(table)
     else:
         for name, answer in results.tables.items():
@@ -80,7 +80,7 @@ def check_sql_over_results(job: Job, events: pa.Table) -> None:
     """
     if job.having is None and job.final_query is None:
         return
-    with explained(job, events):
+    with explaining_text_columns(job, events):
         tables = job.run(events.slice(0, 0)).tables
     option = "--having"
     try:
@@ -122,7 +122,7 @@ class ResultRows(ExitStack):
         self._buffered: dict[str, list[pa.Table]] = {}
         self._counts: dict[str, int] = {}
 
-    def take(self, pieces: Generator[tuple[str, pa.Table], None, T]) -> T:
+    def write_pieces(self, pieces: Generator[tuple[str, pa.Table], None, T]) -> T:
         """Take all pieces; return what the generator returns."""
         while True:
             try:
@@ -164,7 +164,7 @@ class ResultRows(ExitStack):
             print_result(name, pa.concat_tables(waiting) if waiting else empty, total)
         else:
             waiting = self._buffered.get(name)
-            hand_out(job, name, pa.concat_tables(waiting) if waiting else empty)
+            output_result(job, name, pa.concat_tables(waiting) if waiting else empty)
 
     def _writer(self, name: str) -> Rows:
         if name not in self._writers:
@@ -177,7 +177,7 @@ class ResultRows(ExitStack):
         return self._writers[name]
 
 
-def hand_out(job: Job, name: str, table: pa.Table) -> None:
+def output_result(job: Job, name: str, table: pa.Table) -> None:
     """Write a result to its file or to the standard output, or print its first rows."""
     if job.out is not None:
         place = job.place(name)

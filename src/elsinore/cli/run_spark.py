@@ -20,9 +20,9 @@ from elsinore.cli.console import (
     steps,
     warn,
 )
-from elsinore.cli.events import check_header, explained
+from elsinore.cli.events import check_header, explaining_text_columns
 from elsinore.cli.job import Job
-from elsinore.cli.run_local import hand_out, print_result, say_open_windows
+from elsinore.cli.run_local import output_result, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
 from elsinore.model.clock import ROWS
@@ -65,7 +65,7 @@ class Answer:
         if self.place is not None:
             typer.echo(f"{self.query}: {count(self.rows, 'row')} written to {self.place}")
         elif job.form is not None:
-            hand_out(job, self.query, self.fetched)
+            output_result(job, self.query, self.fetched)
         else:
             self.show(job.limit)
 
@@ -95,11 +95,11 @@ def run_spark(job: Job, master: str) -> int:
             options = options_of(job, frame)
             check_header(job, frame.columns)
             check_columns(options, frame)
-            begun = perf_counter()
-            with explained(job):
+            start = perf_counter()
+            with explaining_text_columns(job):
                 outcome = run_steps(job, frame, bar)
                 about_texts = texts_compared(job, frame)
-            seconds = perf_counter() - begun
+            seconds = perf_counter() - start
             rejected = 0
             if job.rejects is not None and reject_format is not None:
                 bad = job.run(frame).rejected
@@ -135,7 +135,7 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
 
     results = job.run(frame)
     answers = []
-    kept: list[DataFrame] = []
+    persisted: list[DataFrame] = []
     try:
         for name, frame_or_rows, order in final_results(job, results):
             bar.begin(f"Running {name}")
@@ -143,7 +143,7 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
                 answers.append(answer_of_rows(job, name, frame_or_rows, order))
             else:
                 result = frame_or_rows.persist()  # computed once for counting, writing and printing
-                kept.append(result)
+                persisted.append(result)
                 answers.append(answer_of(job, name, result, order))
             bar.done()
         bar.begin("Reading the types of events")
@@ -156,7 +156,7 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
             raise
         raise InputError(report) from error
     finally:
-        for frame_of_query in kept:
+        for frame_of_query in persisted:
             frame_of_query.unpersist()
     return Outcome(
         answers=answers,
@@ -182,7 +182,7 @@ def final_results(
     frames = dict(results.tables)
     if job.having is not None:
         for name, frame in frames.items():
-            frames[name] = analysed(f"--having, query {name}", frame.filter, job.having.text)
+            frames[name] = analyze(f"--having, query {name}", frame.filter, job.having.text)
     if job.final_query is None:
         for name, frame in frames.items():
             yield name, frame, results.orders[name]
@@ -193,7 +193,7 @@ def final_results(
         raise ArgumentError(f"--then: {error}") from error
 
 
-def analysed(option: str, make: Callable[[str], DataFrame], text: str) -> DataFrame:
+def analyze(option: str, make: Callable[[str], DataFrame], text: str) -> DataFrame:
     """Return the data frame of an option's SQL; raise ArgumentError if it does not fit."""
     try:
         return make(text)
@@ -208,13 +208,13 @@ def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:
 
     Events are only read if there are such queries.
     """
-    meant = {*job.source.reading.texts, job.time}
-    texts = [name for name, kind in frame.dtypes if kind == "string" and name not in meant]
+    text_columns = {*job.source.reading.texts, job.time}
+    texts = [name for name, kind in frame.dtypes if kind == "string" and name not in text_columns]
     queries = job.workload.planned(job.granularity).workload
-    ordered = ordered_texts(queries, texts)
-    if not ordered:
+    compared_columns = ordered_texts(queries, texts)
+    if not compared_columns:
         return ()
-    first = frame.select([F.col(quoted(name)) for name in ordered]).limit(EXAMINED)
+    first = frame.select([F.col(quoted(name)) for name in compared_columns]).limit(EXAMINED)
     return tuple(text_orders(queries, arrow_table(first)))
 
 
@@ -227,8 +227,8 @@ def answer_of(job: Job, name: str, result: DataFrame, order: Sequence[str]) -> A
     if job.out is not None or job.form is not None:
         return answer_of_rows(job, name, arrow_table(result), order)
     by = [F.col(quoted(column)).asc_nulls_last() for column in order]
-    shown = (result.orderBy(*by) if by else result).limit(min(job.limit, LARGEST_LIMIT))
-    return Answer(name, result.count(), None, arrow_table(shown))
+    first_rows = (result.orderBy(*by) if by else result).limit(min(job.limit, LARGEST_LIMIT))
+    return Answer(name, result.count(), None, arrow_table(first_rows))
 
 
 def answer_of_rows(job: Job, name: str, rows: pa.Table, order: Sequence[str]) -> Answer:
@@ -263,17 +263,17 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
     try:
         yield spark
     finally:
-        if not interrupt.happened():
+        if not interrupt.was_interrupted():
             spark.stop()
 
 
 def options_of(job: Job, frame: DataFrame) -> RunOptions:
     """Return the options of a job for Spark; raise ArgumentError for a missing time column."""
-    from elsinore.spark.events import look_at_time, nanosecond_columns  # noqa: PLC0415
+    from elsinore.spark.events import inspect_time, nanosecond_columns  # noqa: PLC0415
 
     options = job.options()
     try:
-        return job.workload.timed(options, *look_at_time(frame, options), nanosecond_columns(frame))
+        return job.workload.timed(options, *inspect_time(frame, options), nanosecond_columns(frame))
     except InputError as error:
         raise ArgumentError(str(error)) from error
 

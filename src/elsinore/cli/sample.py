@@ -14,7 +14,7 @@ from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import to_ticks
 
 
-def sampled(job: Job, table: pa.Table, most: int) -> Sample:
+def sample_statistics(job: Job, table: pa.Table, most: int) -> Sample:
     """Run a job over the first `most` events by time; return its statistics.
 
     Unusable events are ignored.

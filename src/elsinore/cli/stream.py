@@ -24,7 +24,7 @@ from elsinore.cli.arguments import (
     choice_option,
     read_workload,
 )
-from elsinore.cli.console import ArgumentError, reported, say, warn
+from elsinore.cli.console import ArgumentError, say, warn, with_error_reports
 from elsinore.cli.streaming import StreamJob
 
 
@@ -59,7 +59,7 @@ class LogFormat(StrEnum):
     none = "none"
 
 
-@reported
+@with_error_reports
 def stream(
     checkpoint: Annotated[
         Path,
@@ -277,8 +277,10 @@ def _refuse_inputs(source: str, out: str, rejects: str | None, checkpoint: Path)
     from elsinore.connectors.kafka import KafkaAddress, is_kafka  # noqa: PLC0415 - loads Arrow
 
     if is_kafka(source) and is_kafka(out):
-        read, written = KafkaAddress.parse(source), KafkaAddress.parse(out)
-        if read.topic == written.topic and set(read.servers) & set(written.servers):
+        source_address, out_address = KafkaAddress.parse(source), KafkaAddress.parse(out)
+        if source_address.topic == out_address.topic and set(source_address.servers) & set(
+            out_address.servers
+        ):
             raise ArgumentError(
                 f"--out '{out}' is the topic that --source reads: results would be read again as "
                 "events. Name another topic."
@@ -294,9 +296,13 @@ def _refuse_inputs(source: str, out: str, rejects: str | None, checkpoint: Path)
     names = list(folders)
     for number, first in enumerate(names):
         for second in names[number + 1 :]:
-            one, other = folders[first], folders[second]
-            if one == other or one in other.parents or other in one.parents:
+            first_folder, second_folder = folders[first], folders[second]
+            if (
+                first_folder == second_folder
+                or first_folder in second_folder.parents
+                or second_folder in first_folder.parents
+            ):
                 raise ArgumentError(
-                    f"{first} '{one}' and {second} '{other}' are the same or nested. Name separate "
-                    "folders: files would be read again, or overwritten."
+                    f"{first} '{first_folder}' and {second} '{second_folder}' are the same or "
+                    "nested. Name separate folders: files would be read again, or overwritten."
                 )

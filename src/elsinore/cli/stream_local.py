@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from elsinore.cli.console import say
-from elsinore.cli.monitoring import Monitoring, monitored
+from elsinore.cli.monitoring import Monitoring, serve_monitor
 from elsinore.cli.streaming import StreamJob
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit
@@ -17,7 +17,7 @@ from elsinore.runtime.live import options_of
 
 def stream_local(job: StreamJob) -> None:
     """Run the stream until it ends or is stopped."""
-    with monitored(job) as monitoring:
+    with serve_monitor(job) as monitoring:
         _run(job, monitoring)
 
 

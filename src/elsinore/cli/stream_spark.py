@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from elsinore.cli.monitoring import monitored
+from elsinore.cli.monitoring import serve_monitor
 from elsinore.cli.streaming import StreamJob
 from elsinore.connectors.targets import early_to
 from elsinore.spark.session import local_session
@@ -15,11 +15,11 @@ def stream_spark(job: StreamJob, master: str) -> None:
     place = job.place()
     trigger: dict[str, Any] = {"processingTime": f"{job.every} seconds"}
     with (
-        monitored(job) as monitoring,
+        serve_monitor(job) as monitoring,
         local_session(master, name="elsinore stream") as spark,
     ):
         sink = monitoring.watched(job.sink())
-        planned = job.workload.stream(
+        planned_stream = job.workload.stream(
             place,
             **job.reading,
             early=job.early,
@@ -29,7 +29,7 @@ def stream_spark(job: StreamJob, master: str) -> None:
             spark=spark,
         )
         job.keep_schema(place)
-        running = planned.start(
+        running = planned_stream.start(
             sink=sink,
             checkpoint=job.checkpoint,
             rejects=job.rejects,

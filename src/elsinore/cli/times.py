@@ -101,20 +101,20 @@ def _distribution(
     texts: Sequence[str],
 ) -> str | tuple[float, ...] | dict[str, tuple[float, ...]]:
     """Return probabilities, probabilities by type, or the column of events' distributions."""
-    given = _by_type(texts, "--time-distribution")
-    if isinstance(given, str):
-        is_number = any(part.strip()[:1] in "+-.0123456789" for part in given.split(","))
-        return _weights(given) if is_number else given
-    return {kind: _weights(weights) for kind, weights in given.items()}
+    values_by_type = _by_type(texts, "--time-distribution")
+    if isinstance(values_by_type, str):
+        is_number = any(part.strip()[:1] in "+-.0123456789" for part in values_by_type.split(","))
+        return _weights(values_by_type) if is_number else values_by_type
+    return {kind: _weights(weights) for kind, weights in values_by_type.items()}
 
 
 def _by_type(texts: Sequence[str], option: str) -> str | dict[str, str]:
     """Return the value for all types, or the values by type: TYPE=..."""
     pairs = [text.rpartition("=") for text in texts]
-    whole = [said for _, equals, said in pairs if not equals]
+    whole = [value for _, equals, value in pairs if not equals]
     if len(whole) > 1 or (whole and len(pairs) > 1):
         raise ArgumentError(f"{option} is given once for all types, or type by type.")
-    return whole[0].strip() if whole else {kind.strip(): said.strip() for kind, _, said in pairs}
+    return whole[0].strip() if whole else {kind.strip(): value.strip() for kind, _, value in pairs}
 
 
 def _weights(text: str) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ from elsinore.connectors.contract import (
     Reader,
     Split,
     StreamSource,
-    balanced,
+    balance,
 )
 from elsinore.connectors.files_sink import FilesSink, RejectsSink
 from elsinore.connectors.folder import FolderSource
@@ -42,7 +42,7 @@ __all__ = [
     "RejectsSink",
     "Split",
     "StreamSource",
-    "balanced",
+    "balance",
     "refuse",
     "rejected_rows",
 ]

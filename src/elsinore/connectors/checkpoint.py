@@ -118,11 +118,11 @@ class Checkpoint:
         """Save the state of a run in this process."""
         self._replace("state", blob)
 
-    def begun(self) -> dict[str, Any] | None:
-        """Return the plan of the micro-batch that was started last; None before the first."""
+    def batch_plan(self) -> dict[str, Any] | None:
+        """Return the plan of the last started micro-batch; None before the first."""
         return self._read("begun.json")
 
-    def save_begun(self, facts: Mapping[str, Any]) -> None:
+    def save_batch_plan(self, facts: Mapping[str, Any]) -> None:
         """Save the plan of a micro-batch before it is processed."""
         self._write("begun.json", facts)
 

@@ -2,7 +2,7 @@
 
 A driver repeats, from an offset that it keeps in its checkpoint:
 
-    end = source.advance(start, limit)        # admission control; durable once it is returned
+    end = source.advance(start, limit)        # admission control; durable on return
     for split in source.splits(start, end):   # may be sent to other processes
         part = source.reader.read(split)      # an Arrow table, and the records that are rejected
     start = end                               # after the batch's results were written
@@ -130,7 +130,7 @@ class Sink(Protocol):
         """Release open files and connections."""
 
 
-def balanced(splits: Sequence[Any], tasks: int) -> list[list[Any]]:
+def balance(splits: Sequence[Any], tasks: int) -> list[list[Any]]:
     """Distribute splits to at most `tasks` nonempty lists with similar numbers of rows.
 
     >>> from elsinore.connectors.folder import FileSplit

@@ -82,8 +82,8 @@ def _check_format(file_format: str) -> None:
         raise InputError(f"Unknown format '{file_format}'. Formats: {', '.join(WRITERS)}.{hint}")
 
 
-def _write(above: Path, batch: int, rows: pa.Table, file_format: FileFormat) -> Path | None:
-    folder = above / f"batch={batch}"
+def _write(folder_above: Path, batch: int, rows: pa.Table, file_format: FileFormat) -> Path | None:
+    folder = folder_above / f"batch={batch}"
     path = folder / f"part-00000.{file_format}"
     try:
         if not rows.num_rows:

@@ -109,8 +109,8 @@ def place_of(
     that fits no message.
     """
     if not is_kafka(text):
-        declared = read_schema(schema) if isinstance(schema, str) else schema
-        return FolderPlace(folder=text, schema=declared, order=order, rejects=rejects)
+        declared_schema = read_schema(schema) if isinstance(schema, str) else schema
+        return FolderPlace(folder=text, schema=declared_schema, order=order, rejects=rejects)
     from elsinore.connectors.kafka import sample_messages  # noqa: PLC0415 - an extra
 
     address = KafkaAddress.parse(text, kafka_options)
@@ -118,9 +118,9 @@ def place_of(
     sample = sample_messages(address)
     if messages == "json":
         if schema is None:
-            inferred = infer_json_schema(sample, f"'{address}'", report)
-            report(f"The columns of '{address}' were inferred: {print_schema(inferred)}")
-            records = JsonRecords(inferred)
+            inferred_schema = infer_json_schema(sample, f"'{address}'", report)
+            report(f"The columns of '{address}' were inferred: {print_schema(inferred_schema)}")
+            records = JsonRecords(inferred_schema)
         else:
             records = JsonRecords(read_schema(schema) if isinstance(schema, str) else schema)
     else:

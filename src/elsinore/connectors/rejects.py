@@ -100,8 +100,8 @@ def refuse(rejects: pa.Table) -> None:
     for row in rejects.slice(0, SHOWN).to_pylist():
         place = "" if row["offset"] is None else f", {_place(row)}"
         value = row["value"] or ""
-        shown = value if len(value) <= SHOWN_WIDTH else f"{value[: SHOWN_WIDTH - 3]}..."
-        lines.append(f"  {row['source']}{place} ({row[REASON_COLUMN]}): {shown}")
+        excerpt = value if len(value) <= SHOWN_WIDTH else f"{value[: SHOWN_WIDTH - 3]}..."
+        lines.append(f"  {row['source']}{place} ({row[REASON_COLUMN]}): {excerpt}")
     where = option("rejects", "PATH")
     lines.append(f"Name a folder for them with {where}, and the stream continues.")
     raise InputError("\n".join(lines))

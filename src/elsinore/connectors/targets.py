@@ -112,20 +112,20 @@ def rejects_to(folder: str | Path) -> Callable[[int, pa.Table], object]:
 
 def check_outputs(
     options: LiveOptions,
-    every: Length | None,
+    interval: Length | None,
     rejects: str | Path | None,
     early: EarlyWrite | None,
 ) -> None:
     """Raise InputError for an output that the stream was not planned for.
 
-    `every` is the interval at which values of open windows are written; None: never.
+    `interval` is the interval at which values of open windows are written; None: never.
     """
     if rejects is not None and not options.request.rejects:
         raise InputError(
             "start(rejects=FOLDER) needs workload.stream(..., rejects=True): without that, an "
             "event that cannot be used stops the stream."
         )
-    if early is not None and every is None:
+    if early is not None and interval is None:
         raise InputError(
             'start(early=FUNCTION) needs workload.stream(..., early="10 seconds"), which says '
             "how often values of open windows are returned."

@@ -1,4 +1,4 @@
-"""Event streams for trying things out: generators, recorded streams, and the demo's flights."""
+"""Event streams for experiments: generators, recorded streams, and the demo's flights."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ def generate(name: str, events: int, seed: int = 0, **options: Any) -> pa.Table:
             f"There is no generator for a stream called '{name}'. Streams: "
             f"{', '.join(GENERATORS)}.{did_you_mean(name, GENERATORS)}"
         )
-    known = [*signature(GENERATORS[name]).parameters][2:]
+    option_names = [*signature(GENERATORS[name]).parameters][2:]
     for option in options:
-        if option not in known:
+        if option not in option_names:
             raise InputError(
                 f"The stream '{name}' has no option '{option}'. Options: "
-                f"{', '.join(known) or 'none'}.{did_you_mean(option, known)}"
+                f"{', '.join(option_names) or 'none'}.{did_you_mean(option, option_names)}"
             )
     return GENERATORS[name](events, seed, **options)

@@ -1,4 +1,4 @@
-"""A plain stream of letters: for trying out queries and for benchmarks that control everything."""
+"""A synthetic stream of letters, for experiments and for benchmarks with controlled parameters."""
 
 from __future__ import annotations
 

@@ -48,9 +48,9 @@ def ads(
     check_size("users", users, least=1)
     check_share("hot", hot)
     rng = np.random.default_rng(seed)
-    drawn = rng.random(events)
-    kinds = np.where(drawn < VIEWS_SHARE, VIEW, PURCHASE)
-    kinds[(drawn >= VIEWS_SHARE) & (drawn < VIEWS_SHARE + CLICKS_SHARE)] = CLICK
+    draws = rng.random(events)
+    kinds = np.where(draws < VIEWS_SHARE, VIEW, PURCHASE)
+    kinds[(draws >= VIEWS_SHARE) & (draws < VIEWS_SHARE + CLICKS_SHARE)] = CLICK
     kinds[:1] = VIEW
     user = rng.integers(0, users, events)
     ad = rng.integers(0, campaigns * ads_per_campaign, events)
@@ -58,8 +58,8 @@ def ads(
     views = np.flatnonzero(kinds == VIEW)
     after = np.flatnonzero(kinds != VIEW)
     before = np.cumsum(kinds == VIEW)[after]  # views so far
-    viewed = views[(rng.random(len(after)) * before).astype(np.int64)]
-    user[after], ad[after] = user[viewed], ad[viewed]
+    viewed_rows = views[(rng.random(len(after)) * before).astype(np.int64)]
+    user[after], ad[after] = user[viewed_rows], ad[viewed_rows]
     return pa.table(
         {
             "time": pa.array(times_at_rate(rng, events, rate)).cast(pa.timestamp("us")),

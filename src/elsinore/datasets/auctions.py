@@ -1,7 +1,7 @@
-"""An online auction like that of NEXMark (Tucker et al., 2002), as StreamQRE's evaluation has it.
+"""An online auction like that of NEXMark (Tucker et al., 2002), as in StreamQRE's evaluation.
 
-People register, items are put up and closed, and between the two there are bids. A bid holds the
-increment by which it raises the item's price, so what is bid is known from all bids of the item.
+People register, items are opened, bid on, and closed. A bid has the increment by which it raises
+the item's price, so the price is the sum of all of an item's bids.
 """
 
 from __future__ import annotations
@@ -50,14 +50,15 @@ def auctions(
     check_share("hot", hot)
     rng = np.random.default_rng(seed)
     kinds = _kinds(rng, events)
-    opened = np.cumsum(kinds == ITEM)  # [event] -> items put up by then
-    items = int(opened[-1]) if events else 0
-    stays = rng.integers((open_items + 1) // 2, open_items + 1, items)  # further items, till closed
-    item = np.where(kinds == PERSON, -1, opened - 1)
+    opened_items = np.cumsum(kinds == ITEM)  # [event] -> items opened so far
+    items = int(opened_items[-1]) if events else 0
+    # the number of items opened before each is closed
+    stays = rng.integers((open_items + 1) // 2, open_items + 1, items)
+    item = np.where(kinds == PERSON, -1, opened_items - 1)
     bids = np.flatnonzero(kinds == BID)
-    item[bids] = _bid_on(rng, opened[bids] - 1, stays, open_items, hot)
+    item[bids] = _bid_on(rng, opened_items[bids] - 1, stays, open_items, hot)
 
-    # a Close follows the Item event that is so many items later
+    # a Close follows the Item event that is `stays` items later
     starts = np.flatnonzero(kinds == ITEM)
     closed_by = np.arange(items) + stays
     closing = np.flatnonzero(closed_by < items)
@@ -68,10 +69,10 @@ def auctions(
     time = times_at_rate(rng, events, rate)
 
     duration = np.full(events, np.nan)
-    begun, ended = np.flatnonzero(kinds == ITEM), np.flatnonzero(kinds == CLOSE)
+    opens, closes = np.flatnonzero(kinds == ITEM), np.flatnonzero(kinds == CLOSE)
     start_of = np.zeros(items, np.int64)
-    start_of[item[begun]] = begun
-    duration[start_of[item[ended]]] = (time[ended] - time[start_of[item[ended]]]) / 1e6
+    start_of[item[opens]] = opens
+    duration[start_of[item[closes]]] = (time[closes] - time[start_of[item[closes]]]) / 1e6
     category = rng.integers(0, categories, max(items, 1))
     return pa.table(
         {
@@ -87,31 +88,31 @@ def auctions(
 
 
 def _kinds(rng: np.random.Generator, events: int) -> Ints:
-    """Return Person, Item and Bid in their shares, shuffled within each fifty; first a Person."""
+    """Return Person, Item and Bid in their shares, shuffled in blocks of 50; first a Person."""
     fifty = np.repeat([PERSON, ITEM, BID], MIX)
     blocks = np.tile(fifty, (events // len(fifty) + 1, 1))
-    blocks[1:] = rng.permuted(blocks[1:], axis=1)  # the first fifty in order: no bid without items
+    blocks[1:] = rng.permuted(blocks[1:], axis=1)  # the first in order: no bid without items
     return blocks.ravel()[:events].astype(np.int64)
 
 
 def _bid_on(
     rng: np.random.Generator, newest: Ints, stays: Ints, open_items: int, hot: float
 ) -> Ints:
-    """Return an open item for each bid; newest: [bid] -> the last item put up."""
-    back = np.where(
+    """Return an open item for each bid; newest: [bid] -> the last item opened."""
+    distance = np.where(
         rng.random(len(newest)) < hot,
         rng.integers(0, HOT_ITEMS, len(newest)),
         rng.integers(0, open_items, len(newest)),
     )
-    chosen = np.maximum(newest - back, 0)
+    chosen = np.maximum(newest - distance, 0)
     is_closed = newest - chosen >= stays[chosen]
     return np.where(is_closed, newest, chosen)
 
 
 def _people(rng: np.random.Generator, kinds: Ints) -> pa.Array:
-    registered = np.cumsum(kinds == PERSON)
-    drawn = (rng.random(len(kinds)) * registered).astype(np.int64)
-    return pa.array(np.where(kinds == PERSON, registered - 1, drawn), mask=kinds == CLOSE)
+    registered_people = np.cumsum(kinds == PERSON)
+    person = (rng.random(len(kinds)) * registered_people).astype(np.int64)
+    return pa.array(np.where(kinds == PERSON, registered_people - 1, person), mask=kinds == CLOSE)
 
 
 def _prices(rng: np.random.Generator, kinds: Ints) -> pa.Array:

@@ -1,10 +1,10 @@
 """A compute cluster that runs MapReduce jobs, as in SASE++'s case study (section 6.5).
 
-Two kinds of logs in one stream. The jobs' own, exact to the microsecond: JobStart, Mapper and
-Reducer (as they end, with their period), ReducerStart, DataPull, DataIO, ReducerEnd, JobEnd. And
-metrics that a monitor polls every 15 seconds while a reducer runs, and once before and after:
-LoadStd, how unevenly the nodes are loaded, and Balance or Imbalance, whether that is below 0.5. Of
-a metric only the 15 seconds are known in which it was taken.
+The stream combines two kinds of logs. Logs of jobs are exact to the microsecond: JobStart, Mapper
+and Reducer (at their ends, with their period), ReducerStart, DataPull, DataIO, ReducerEnd, JobEnd.
+Metrics are polled every 15 seconds while a reducer runs, and once before and after: LoadStd, the
+standard deviation of the nodes' loads, and Balance or Imbalance, whether that is below 0.5. The
+time of a metric is only known up to its 15 seconds.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ EVENT_TYPES = (
 )  # fmt: skip
 POLL_SECONDS = 15.0
 IMBALANCE = 0.5  # a LoadStd from here on is an imbalance
-MAPPERS, REDUCERS = 20.0, 4.0  # means, beside the first of each
+MAPPERS, REDUCERS = 20.0, 4.0  # means, in addition to the first of each
 MAPPER_SECONDS, REDUCER_SECONDS = 40.0, 150.0  # medians
-PULLS, WRITES = 8.0, 10.0  # means per reducer, beside the first
-PULL_SECONDS, PULL_SHARE = 4.0, 0.4  # pulls come in the first part of a reducer's time
-STRAGGLER = 5.0  # a straggling pull or mapper takes so many times as long
+PULLS, WRITES = 8.0, 10.0  # means per reducer, in addition to the first
+PULL_SECONDS, PULL_SHARE = 4.0, 0.4  # pulls are in this first share of a reducer's time
+STRAGGLER = 5.0  # factor of the time of a straggling pull or mapper
 SIZE = 2.0e6  # bytes, median
-EVENTS_PER_JOB = 250  # about, for how many jobs to make
+EVENTS_PER_JOB = 250  # approximately, to determine the number of jobs
 MICROSECONDS = 1_000_000
 
 
@@ -49,7 +49,7 @@ class Rows:
     period: Floats | None = None
     size: Floats | None = None
     value: Floats | None = None
-    polled: bool = False
+    is_polled: bool = False
 
 
 def cluster(
@@ -92,7 +92,7 @@ def cluster(
 def _rows(
     rng: np.random.Generator, jobs: int, jobs_per_hour: float, stragglers: float, skew: float
 ) -> Iterator[Rows]:
-    """Yield all events of so many jobs, type by type."""
+    """Yield all events of a number of jobs, type by type."""
     start = np.cumsum(rng.exponential(3600.0 / jobs_per_hour, jobs))
     job = np.arange(jobs)
     yield Rows(EVENT_TYPES.index("JobStart"), start, job)
@@ -100,9 +100,9 @@ def _rows(
     mappers = 1 + rng.poisson(MAPPERS, jobs)
     of_mapper = np.repeat(job, mappers)
     period = _periods(rng, MAPPER_SECONDS, len(of_mapper), stragglers)
-    mapped = start[of_mapper] + rng.uniform(0.1, 20.0, len(of_mapper)) + period
+    mapper_end = start[of_mapper] + rng.uniform(0.1, 20.0, len(of_mapper)) + period
     task = np.arange(len(of_mapper))
-    yield Rows(EVENT_TYPES.index("Mapper"), mapped, of_mapper, task, period)
+    yield Rows(EVENT_TYPES.index("Mapper"), mapper_end, of_mapper, task, period)
 
     reducers = 1 + rng.poisson(REDUCERS, jobs)
     of_reducer = np.repeat(job, reducers)
@@ -116,8 +116,8 @@ def _rows(
     yield from _transfers(rng, of_reducer, task, begin, period, stragglers)
     yield from _metrics(rng, of_reducer, task, begin, end, skew)
 
-    done = np.maximum(_latest(of_mapper, mapped, jobs), _latest(of_reducer, end, jobs))
-    yield Rows(EVENT_TYPES.index("JobEnd"), done + rng.uniform(0.5, 2.0, jobs), job)
+    job_end = np.maximum(_latest(of_mapper, mapper_end, jobs), _latest(of_reducer, end, jobs))
+    yield Rows(EVENT_TYPES.index("JobEnd"), job_end + rng.uniform(0.5, 2.0, jobs), job)
 
 
 def _transfers(
@@ -131,8 +131,8 @@ def _transfers(
     """Yield the events of reducers' pulls and writes."""
     of_pull = np.repeat(np.arange(len(task)), 1 + rng.poisson(PULLS, len(task)))
     second = begin[of_pull] + PULL_SHARE * period[of_pull] * rng.random(len(of_pull))
-    pulled = _periods(rng, PULL_SECONDS, len(of_pull), stragglers)
-    yield Rows(EVENT_TYPES.index("DataPull"), second, job[of_pull], task[of_pull], pulled)
+    pull_period = _periods(rng, PULL_SECONDS, len(of_pull), stragglers)
+    yield Rows(EVENT_TYPES.index("DataPull"), second, job[of_pull], task[of_pull], pull_period)
     of_write = np.repeat(np.arange(len(task)), 1 + rng.poisson(WRITES, len(task)))
     second = begin[of_write] + period[of_write] * rng.random(len(of_write))
     size = np.round(SIZE * rng.lognormal(0.0, 1.0, len(of_write)))
@@ -158,14 +158,14 @@ def _metrics(
         ("Balance", value < IMBALANCE),
         ("Imbalance", value >= IMBALANCE),
     ):
-        whose = of_poll[chosen]
+        reducer = of_poll[chosen]
         yield Rows(
             EVENT_TYPES.index(name),
             second[chosen],
-            job[whose],
-            task[whose],
+            job[reducer],
+            task[reducer],
             value=value[chosen],
-            polled=True,
+            is_polled=True,
         )
 
 
@@ -175,7 +175,7 @@ def _periods(rng: np.random.Generator, median: float, count: int, stragglers: fl
 
 
 def _latest(of: Ints, second: Floats, jobs: int) -> Floats:
-    """Return the greatest second of each job's."""
+    """Return the greatest of each job's seconds."""
     latest = np.zeros(jobs)
     np.maximum.at(latest, of, second)
     return latest
@@ -184,20 +184,20 @@ def _latest(of: Ints, second: Floats, jobs: int) -> Floats:
 def _table(rng: np.random.Generator, rows: list[Rows], nodes: int) -> pa.Table:
     counts = [len(part.second) for part in rows]
     micros = (np.concatenate([part.second for part in rows]) * MICROSECONDS).astype(np.int64)
-    polled = np.repeat([part.polled for part in rows], counts)
+    is_polled = np.repeat([part.is_polled for part in rows], counts)
     has_task = np.repeat([part.task is not None for part in rows], counts)
     order = np.argsort(micros, kind="stable")
     time = START + micros
-    earliest = time - np.where(polled, int(POLL_SECONDS * MICROSECONDS), 0)
+    earliest = time - np.where(is_polled, int(POLL_SECONDS * MICROSECONDS), 0)
     kinds = np.repeat([part.type for part in rows], counts)
 
     def column(values: list[Floats | Ints | None]) -> pa.Array:
         missing = np.repeat([part is None for part in values], counts)
-        filled = [
+        column_parts = [
             np.zeros(count) if part is None else part
             for part, count in zip(values, counts, strict=True)
         ]
-        return pa.array(np.concatenate(filled)[order], mask=missing[order])
+        return pa.array(np.concatenate(column_parts)[order], mask=missing[order])
 
     return pa.table(
         {

@@ -1,4 +1,4 @@
-"""What the generators share: checked sizes, and columns of names from columns of codes."""
+"""Common functions of generators: checks of arguments, times, and columns of names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_size(name: str, value: float, *, least: float) -> None:
 
 
 def check_share(name: str, value: float) -> None:
-    """Raise InputError if the argument `name` is no share of a whole: 0 to 1.
+    """Raise InputError if the argument `name` is not a share from 0 to 1.
 
     >>> check_share("hot", 1.5)
     Traceback (most recent call last):
@@ -40,7 +40,7 @@ def check_share(name: str, value: float) -> None:
 
 
 def times_at_rate(rng: np.random.Generator, events: int, rate: float) -> npt.NDArray[np.int64]:
-    """Return ever later times in microseconds, with exponential gaps: `rate` events per minute.
+    """Return ascending times in microseconds, with exponential gaps: `rate` events per minute.
 
     Raise InputError for a rate that is not above 0.
 

@@ -36,7 +36,7 @@ def flights() -> pa.Table:
     carrier, tailnum, flight, origin, dest, dep_delay and arr_delay (minutes; null where the flight
     was cancelled or diverted), air_time (minutes) and distance (miles).
 
-    Raise InputError where the package is missing.
+    Raise InputError if the package is missing.
 
     >>> flights().slice(0, 1).select(["time", "carrier", "dep_delay"]).to_pylist()
     [{'time': datetime.datetime(2013, 1, 1, 5, 15), 'carrier': 'UA', 'dep_delay': 2.0}]
@@ -52,8 +52,8 @@ def flights() -> pa.Table:
         table = pa_csv.read_csv(stream, convert_options=options)
     table = table.select(list(COLUMNS)).add_column(0, "time", _departures(table))
     # Sorting is stable only with the row number as a second key.
-    numbered = table.append_column("row", pa.array(range(table.num_rows)))
-    order = pc.sort_indices(numbered, sort_keys=[("time", "ascending"), ("row", "ascending")])
+    with_rows = table.append_column("row", pa.array(range(table.num_rows)))
+    order = pc.sort_indices(with_rows, sort_keys=[("time", "ascending"), ("row", "ascending")])
     return table.take(order).combine_chunks()
 
 

@@ -1,7 +1,7 @@
 """Patients who are monitored in episodes, the running example of StreamQRE (section 2).
 
 An episode begins with B, has measurements M, and ends with E; the end of each day, D, is marked
-once for all. So what is seen of one patient is in ((B M* E)* D)*.
+once for all. So the events of one patient are a word of ((B M* E)* D)*.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def patients(
     Columns: time (timestamp[us]), type (B, M, E, D), patient (null for D) and value (beats per
     minute; of M alone). `episodes` is their mean number per patient and day (Poisson; a day may
     have none), `measurements` that per episode (Poisson). Episodes of a patient do not overlap and
-    lie within a day. The stream is cut after `events` events, wherever that is.
+    lie within a day. The stream ends after `events` events, at any point.
 
     Raise InputError for a negative number of events, no patient or negative means.
 
@@ -48,7 +48,7 @@ def patients(
     check_size("measurements", measurements, least=0)
     rng = np.random.default_rng(seed)
     per_day = patients * episodes * (measurements + 2) + 1
-    days = int(events / per_day * 1.2) + 10  # more than are needed, nearly surely
+    days = int(events / per_day * 1.2) + 10  # almost certainly more than needed
     while True:
         table = _days(rng, days, patients, episodes, measurements)
         if table.num_rows >= events:
@@ -70,7 +70,7 @@ def _days(
     owner = np.repeat(owner, lengths)  # [event]
     day, patient = owner // patients, owner % patients
     within = rng.random(len(owner)) * (DAY_LENGTH - 1)
-    within = within[np.lexsort((within, owner))]  # a patient's events of a day have rising times
+    within = within[np.lexsort((within, owner))]  # a patient's events of a day have ascending times
     time = START + day * DAY_LENGTH + within.astype(np.int64)
     resting = RESTING + SPREAD * rng.standard_normal(patients)
     value = np.round(resting[patient] + NOISE * rng.standard_normal(len(owner)), 1)

@@ -1,9 +1,9 @@
 """The recorded streams of the HAMLET paper (section 6.1), from their publishers' files.
 
 Each loader takes the path of a file and returns the columns that the generator of the same stream
-has, in order of time. None of these files comes with Elsinore: New York's trips are published by
-its Taxi and Limousine Commission, plugs are the data of the DEBS 2014 challenge, and trades are
-whatever file of ticks there is.
+has, in order of time. Elsinore does not contain these files: New York's trips are published by
+its Taxi and Limousine Commission, plugs are the data of the DEBS 2014 challenge, and trades may be
+any file of ticks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from elsinore.errors import InputError
 from elsinore.runtime.times import to_ticks
 
 CABS = ("tpep_", "lpep_", "", "trip_")  # yellow, green, for hire and old files
-TRIP_COLUMNS: Mapping[str, Sequence[str]] = {  # ours, and what they were called over the years
+TRIP_COLUMNS: Mapping[str, Sequence[str]] = {  # our names, and those in files over the years
     "pickup": tuple(f"{cab}pickup_datetime" for cab in CABS),
     "dropoff": tuple(f"{cab}dropoff_datetime" for cab in CABS),
     "driver": ("hack_license", "medallion", "vendorid", "vendor_id", "hvfhs_license_num"),
@@ -49,7 +49,7 @@ def taxi_trips(path: str | Path) -> pa.Table:
     """Return the pickups and dropoffs of New York's taxi trips, two events a trip.
 
     path: a file of trips as published for a month, Parquet or CSV, of any year. The columns are
-    those of `taxi`; driver is who drove, as far as the file says (the licence, else the vendor),
+    those of `taxi`; driver is the licence, else the vendor, if the file has them,
     and zones are null in files that have coordinates instead. Trips without a time are left out.
 
     Raise InputError for a file that cannot be read, or lacks the times, the distance or the price.
@@ -87,9 +87,9 @@ def plug_measurements(path: str | Path) -> pa.Table:
 
     path: a CSV file without a header, which may be compressed (.gz): id, seconds since 1970, value,
     property (0 is work in kilowatt hours, 1 load in watts), plug, household, house. The columns are
-    those of `smarthome`. A plug's number counts within its household, as in the file.
+    those of `smarthome`. Plugs are numbered within their household, as in the file.
 
-    Raise InputError for a file that cannot be read so.
+    Raise InputError for a file in another format.
     """
     whole, number = pa.int64(), pa.float64()
     types = dict.fromkeys(MEASUREMENT_COLUMNS, whole) | {"value": number, "time": number}
@@ -122,7 +122,7 @@ def trades(path: str | Path) -> pa.Table:
     """Return the trades of a file of ticks.
 
     path: a CSV file, which may be compressed (.gz), or a Parquet file, with columns for the time,
-    the symbol, the price and the volume, whatever of their usual names they have (in that order:
+    the symbol, the price and the volume, under any of their usual names (tried in order:
     `symbol` before `id`, for instance). Columns: time, type (the symbol), price and volume.
 
     Raise InputError for a file that cannot be read, or lacks one of them.
@@ -143,7 +143,7 @@ def trades(path: str | Path) -> pa.Table:
 LOADERS: Mapping[str, Callable[[str | Path], pa.Table]] = MappingProxyType(
     {"taxi": taxi_trips, "smarthome": plug_measurements, "stock": trades}
 )
-"""By the name of the generator that the recorded stream belongs to."""
+"""By the name of the generator of the same stream."""
 
 
 def _read(path: str | Path) -> pa.Table:
@@ -161,18 +161,18 @@ def _columns(
     what: str,
     optional: Sequence[str],
 ) -> pa.Table:
-    """Return the columns by our names; the first of a column's usual names that there is counts."""
-    there = {name.strip().lower(): name for name in table.column_names}
-    found = {}
+    """Return the columns by our names; of several usual names the first in the file is used."""
+    names_in_file = {name.strip().lower(): name for name in table.column_names}
+    chosen = {}
     for ours, usual in names.items():
-        theirs = next((there[name] for name in usual if name in there), None)
+        theirs = next((names_in_file[name] for name in usual if name in names_in_file), None)
         if theirs is None and ours not in optional:
             raise InputError(
                 f"{path} has no column for the {ours} of {what}: none of {', '.join(usual)}. "
                 f"Columns: {', '.join(table.column_names)}."
             )
-        found[ours] = pa.nulls(table.num_rows) if theirs is None else table[theirs]
-    return pa.table(found)
+        chosen[ours] = pa.nulls(table.num_rows) if theirs is None else table[theirs]
+    return pa.table(chosen)
 
 
 def _times(column: pa.ChunkedArray, path: str | Path) -> pa.TimestampArray:
@@ -185,6 +185,6 @@ def _times(column: pa.ChunkedArray, path: str | Path) -> pa.TimestampArray:
 
 
 def _in_order(table: pa.Table) -> pa.Table:
-    """Return events by time; those of one time stay in the order of the file."""
+    """Return events sorted by time; simultaneous ones keep the order of the file."""
     order = np.argsort(table["time"].cast(pa.int64()).to_numpy(), kind="stable")
     return table.take(pa.array(order)).combine_chunks()

@@ -34,7 +34,7 @@ COMPLETED, CANCELLED, NO_SHOW = 0, 1, 2
 OUTCOME_SHARES = (0.78, 0.15, 0.07)
 POOL_SHARE = 0.3
 
-# Travel events come in bursts: most follow the last within seconds, some after a longer way.
+# Travel events come in bursts: most follow the last within seconds, some after a longer drive.
 WITHIN_BURST_SHARE = 0.8
 WITHIN_BURST_SECONDS = 2.0
 IDLE_SECONDS = 120.0  # mean time between a driver's trips
@@ -43,16 +43,16 @@ START = 1_704_067_200_000_000  # 2024-01-01T00:00:00
 SWING_SECONDS = 3600.0
 SWING_DEPTH = 0.6  # the rate swings by 1 / (1 ± depth)
 EVENTS_PER_DRIVER = 200
-MOST_DRIVERS = 4400  # make some 10,000 events a minute, the paper's rate
+MOST_DRIVERS = 4400  # give about 10,000 events a minute, the paper's rate
 RATE_OF_MOST = 10_000
-SURPLUS = 1.3  # made beyond the events asked for, so that the last driver is not alone at the end
+SURPLUS = 1.3  # factor of generated events, so that several drivers are active at the end
 MICROSECONDS = 1_000_000
-LEAST_GAP = 10  # microseconds; still above 0 where the swing makes time run slowest
+LEAST_GAP = 10  # microseconds; still above 0 when the swing compresses times most
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a trip: its event type, which outcomes have it, how often, and the gaps before it.
+    """A step of a trip: its event type, the outcomes that have it, its count, and its gaps.
 
     `share` is the probability that a trip has the step; `mean_count` the mean length of a run of
     such events (geometric; 1 for a single event); `seconds` the mean gap before each.
@@ -80,7 +80,7 @@ STEPS = (
     Step("Wait", (COMPLETED, NO_SHOW), share=0.4, mean_count=1.5, seconds=60),
     Step("NoShow", (NO_SHOW,), seconds=180),
     Step("Pickup", (COMPLETED,), seconds=30),
-    Step("Pool", (COMPLETED,), seconds=10),  # only if the rider asked for a pool
+    Step("Pool", (COMPLETED,), seconds=10),  # only if the rider requested a pool
     Step("Travel", (COMPLETED,), mean_count=7, seconds=40),
     Step("Stop", (COMPLETED,), share=0.15, seconds=30),
     Step("Toll", (COMPLETED,), share=0.1, seconds=20),
@@ -108,11 +108,11 @@ def ridesharing(
     Columns: time (timestamp[us]), type, district, driver, rider, speed (miles per hour, 0 where the
     car stands), duration (seconds since the trip's last event), price (dollars: the trip's fare; of
     Tip, Toll and Refund the amount) and request_type (Regular or Pool). District, rider and
-    request_type are those of the trip. Without `drivers` there is one to every 200
-    events, up to the 4400 who make the paper's 10,000 events a minute.
+    request_type are those of the trip. Without `drivers` there is one per 200
+    events, up to the 4400 that give the paper's 10,000 events a minute.
 
-    `rate` is in events per minute, the same at all times: gaps between events are as much shorter
-    or longer, and without `drivers` there are as many as make it. `burstiness` is the share of
+    `rate` is the number of events per minute at all times: gaps between events are scaled to it,
+    and without `drivers` their number is chosen for it. `burstiness` is the share of
     Travel events that follow the last one within seconds.
 
     Raise InputError for a negative number of events, fewer than one driver, a rate that is not
@@ -158,7 +158,7 @@ def ridesharing(
     trip, step, time, duration = trip[order], step[order], time[order], duration[order]
     del first, order
     district = _zipf(rng, trips, len(DISTRICTS))
-    type_of_step = np.array([EVENT_TYPES.index(each.event_type) for each in STEPS])
+    type_of_step = np.array([EVENT_TYPES.index(trip_step.event_type) for trip_step in STEPS])
     codes = type_of_step[step]
     return pa.table(
         {
@@ -178,27 +178,29 @@ def ridesharing(
 def _mean_trip_length() -> float:
     """Return the mean number of events of a trip."""
     return sum(
-        each.share * each.mean_count * sum(OUTCOME_SHARES[outcome] for outcome in each.outcomes)
-        for each in STEPS
+        trip_step.share
+        * trip_step.mean_count
+        * sum(OUTCOME_SHARES[outcome] for outcome in trip_step.outcomes)
+        for trip_step in STEPS
     )
 
 
 def _step_counts(
     rng: np.random.Generator, outcome: npt.NDArray[np.int8], pool: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int16]:
-    """Return how many events each trip (row) has of each step (column)."""
+    """Return the number of events of each trip (row) and step (column)."""
     counts = np.zeros((len(outcome), len(STEPS)), np.int16)
-    for index, each in enumerate(STEPS):
-        has = np.isin(outcome, each.outcomes)
-        if each.event_type == "Pool":
-            has &= pool
-        if each.share < 1:
-            has &= rng.random(len(outcome)) < each.share
-        if each.mean_count > 1:
-            runs = rng.geometric(1 / each.mean_count, len(outcome))
-            counts[:, index] = np.where(has, np.minimum(runs, 1000), 0)
+    for index, trip_step in enumerate(STEPS):
+        has_step = np.isin(outcome, trip_step.outcomes)
+        if trip_step.event_type == "Pool":
+            has_step &= pool
+        if trip_step.share < 1:
+            has_step &= rng.random(len(outcome)) < trip_step.share
+        if trip_step.mean_count > 1:
+            runs = rng.geometric(1 / trip_step.mean_count, len(outcome))
+            counts[:, index] = np.where(has_step, np.minimum(runs, 1000), 0)
         else:
-            counts[:, index] = has
+            counts[:, index] = has_step
     return counts
 
 
@@ -206,25 +208,25 @@ def _gaps(
     rng: np.random.Generator, step: Ints, first: npt.NDArray[np.bool_], burstiness: float
 ) -> Ints:
     """Return the microseconds between each event and the driver's event before."""
-    mean = np.array([each.seconds for each in STEPS])[step]
-    travel = np.array([each.event_type == "Travel" for each in STEPS])[step]
+    mean = np.array([trip_step.seconds for trip_step in STEPS])[step]
+    travel = np.array([trip_step.event_type == "Travel" for trip_step in STEPS])[step]
     again = np.r_[False, travel[1:] & travel[:-1]]
     again &= rng.random(len(step)) < burstiness
     mean[again] = WITHIN_BURST_SECONDS
-    # A Request that follows a Quote follows it soon; only a trip's first event waits.
+    # A Request soon follows its Quote; there is a long gap only before a trip's first event.
     mean[~first & (mean == IDLE_SECONDS)] = 10.0
     gaps: Ints = (rng.standard_exponential(len(step)) * mean * MICROSECONDS).astype(np.int64)
     return gaps + LEAST_GAP
 
 
 def _driver_times(gaps: Ints, driver: Ints, offsets: Floats, depth: float) -> Ints:
-    """Return the times of events: cumulated gaps of each driver, denser in rush hours."""
+    """Return the times of events: cumulative gaps of each driver, shorter in rush hours."""
     total = np.cumsum(gaps)
     begins = np.flatnonzero(np.r_[True, driver[1:] != driver[:-1]])
     base = total[begins] - gaps[begins] - (offsets * MICROSECONDS).astype(np.int64)
     time = total - base[driver]
     period = SWING_SECONDS * MICROSECONDS
-    # Rising for every depth below 1, so the order of a driver's events stays.
+    # Monotonic for every depth below 1, which preserves the order of a driver's events.
     swing = depth * period / (2 * np.pi) * np.sin(2 * np.pi / period * time)
     swung: Ints = time + swing.astype(np.int64)
     return swung
@@ -236,7 +238,7 @@ def _zipf(rng: np.random.Generator, size: int, choices: int) -> Ints:
 
 
 def _speed(rng: np.random.Generator, codes: Ints, trip: Ints, district: Ints, time: Ints) -> Floats:
-    """Return the speed of Travel events, slow together in a district's jams; else 0."""
+    """Return the speed of Travel events, low during a district's jams; 0 for other events."""
     period = SWING_SECONDS * MICROSECONDS
     travel = np.flatnonzero(codes == EVENT_TYPES.index("Travel"))
     where = district[trip[travel]]

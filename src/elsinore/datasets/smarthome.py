@@ -1,8 +1,8 @@
 """Smart plugs in houses, like the smart home stream of the HAMLET paper (section 6.1).
 
 The paper uses the recordings of the DEBS 2014 challenge: 2,125 plugs in 40 houses, 20,000
-measurements a minute. Each plug reports in turn; what is switched on stays on for a while, so a
-plug's load is about 0 or about one level, and its work never falls.
+measurements a minute. Each plug reports in turn. A device is on or off for some time, so a plug's
+load is near 0 or near one level, and its work is monotonic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from elsinore.datasets.columns import check_size, named_codes, times_at_rate
 MEASUREMENTS_PER_MINUTE = 20_000.0
 PROPERTIES = ("Load", "Work")
 HOUSEHOLDS = 4  # in a house
-SWITCHED = 0.02  # the share of a plug's reports at which it is switched on or off
+SWITCHED = 0.02  # the share of a plug's reports at which it switches on or off
 
 
 def smarthome(

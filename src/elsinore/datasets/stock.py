@@ -1,8 +1,8 @@
 """Trades of many companies in bursts, like the stock stream of the HAMLET paper (section 6.1).
 
 The paper's sample has 2 million trades of 220 companies in 8 hours, 4,500 a minute, in bursts of
-about 120 events of one company. Here a burst belongs to one company and its price moves a little
-with each trade; who trades often does so all day.
+about 120 events of one company. Here a burst belongs to one company, whose price changes a
+little with each trade; a company has the same share of trades all day.
 """
 
 from __future__ import annotations

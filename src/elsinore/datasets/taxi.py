@@ -17,7 +17,7 @@ KINDS = ("Pickup", "Dropoff")
 MICROSECONDS = 1_000_000
 IDLE_SECONDS = 600.0
 METRES_PER_SECOND = 5.0
-SURPLUS = 1.3  # made beyond the events asked for, so that the last driver is not alone at the end
+SURPLUS = 1.3  # factor of generated events, so that several drivers are active at the end
 
 
 def taxi(
@@ -27,7 +27,7 @@ def taxi(
 
     Columns: time (timestamp[us]), type (Pickup or Dropoff), driver, zone (1 to 263: where it
     happens), passengers (1 to 6), distance (miles) and price (dollars); distance and price are 0 at
-    the pickup. Without `drivers` there are as many as make `rate` events per minute.
+    the pickup. Without `drivers` their number is chosen for `rate` events per minute.
 
     Raise InputError for a negative number of events, fewer than one driver or a rate that is not
     above 0.

@@ -1,4 +1,4 @@
-"""Marks of time in a stream, for queries that report by the clock."""
+"""Adding events at regular times to a stream, for queries that report periodically."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from elsinore.datasets.columns import check_size
 
 
 def with_ticks(events: pa.Table, seconds: int, name: str = "tick") -> pa.Table:
-    """Return events with one more, of type `name`, at the end of each so many seconds of the clock.
+    """Return events with a tick, an event of type `name`, at the end of each period of `seconds`.
 
-    Columns are `time` (timestamp[us]), `type`, and any others, which ticks have no values of. There
-    is a tick for each stretch from the first event's to the last's, also where nothing happened; it
-    comes before an event of its own time, which is in the next stretch. Raises InputError for less
-    than a second.
+    Columns are `time` (timestamp[us]), `type`, and any others, which are null for ticks. There is a
+    tick for each period from the first event's to the last's, also without events; it precedes
+    events of the same time, which are in the next period. Raises InputError for less than a second.
 
     >>> times = pa.array([0, 2_500_000, 3_000_000], pa.timestamp("us"))
     >>> table = with_ticks(pa.table({"time": times, "type": ["a", "b", "c"]}), 1)
@@ -34,10 +33,10 @@ def with_ticks(events: pa.Table, seconds: int, name: str = "tick") -> pa.Table:
     ticks = pa.table(
         {"time": times.cast(events["time"].type), "type": pa.repeat(pa.scalar(name), len(times))}
     )
-    # ticks stand first: the sort is stable, so they come before events of their time
-    both = pa.concat_tables(
+    # the sort is stable: ticks, which are first, stay before events of their time
+    with_all = pa.concat_tables(
         [ticks, events.set_column(events.column_names.index("type"), "type", types)],
         promote_options="default",
     )
-    order = pc.sort_indices(both.column("time"))
-    return both.take(order).select(events.column_names).combine_chunks()
+    order = pc.sort_indices(with_all.column("time"))
+    return with_all.take(order).select(events.column_names).combine_chunks()

@@ -77,7 +77,7 @@ def hamlet_workload(
     before it. Streams of two types have few patterns: there, queries of the first workload also
     differ in a threshold.
 
-    Raise InputError for a stream or kind that there is not, or a negative number of queries.
+    Raise InputError for an unknown stream or kind, or a negative number of queries.
 
     >>> print(hamlet_workload("stock", "shared", 1, seed=1))
     QUERY q0
@@ -87,16 +87,16 @@ def hamlet_workload(
     WITHIN 10 minutes SLIDE 5 minutes;
     <BLANKLINE>
     """
-    for name, known, value in (("stream", STREAMS, stream), ("kind", KINDS, kind)):
-        if value not in known:
+    for name, choices, value in (("stream", STREAMS, stream), ("kind", KINDS, kind)):
+        if value not in choices:
             raise InputError(
-                f"There is no {name} '{value}' for workloads: {', '.join(known)}."
-                f"{did_you_mean(value, known)}"
+                f"There is no {name} '{value}' for workloads: {', '.join(choices)}."
+                f"{did_you_mean(value, choices)}"
             )
     check_size("queries", queries, least=0)
     random = np.random.default_rng(seed)
-    make = _shared if kind == "shared" else _diverse
-    return "\n".join(make(STREAMS[stream], random, queries, neighbours))
+    generator = _shared if kind == "shared" else _diverse
+    return "\n".join(generator(STREAMS[stream], random, queries, neighbours))
 
 
 def _shared(
@@ -145,9 +145,9 @@ def _diverse(
             conditions.append(f"{value} > {stream.thresholds[int(random.integers(3))]:g}")
         conditions += _rising(stream) if neighbours else []
         parts = _parts(before, kleene, after)
-        returned = f"{group}, {aggregate}" if group else aggregate
+        return_clause = f"{group}, {aggregate}" if group else aggregate
         within = WINDOWS[int(random.integers(len(WINDOWS)))]
-        texts.append(_query(number, returned, parts, conditions, group, within))
+        texts.append(_query(number, return_clause, parts, conditions, group, within))
     return texts
 
 
@@ -163,14 +163,14 @@ def _rising(stream: Stream) -> list[str]:
 
 def _query(
     number: int,
-    returned: str,
+    return_clause: str,
     parts: Sequence[str],
     conditions: Sequence[str],
     group: str,
     within: int,
 ) -> str:
     pattern = f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
-    lines = [f"QUERY q{number}", f"RETURN {returned}", f"PATTERN {pattern}"]
+    lines = [f"QUERY q{number}", f"RETURN {return_clause}", f"PATTERN {pattern}"]
     lines += [f"WHERE {' AND '.join(conditions)}"] if conditions else []
     lines += [f"GROUP BY {group}"] if group else []
     return "\n".join([*lines, f"WITHIN {within} minutes SLIDE {SLIDE} minutes;", ""])

@@ -1,7 +1,7 @@
 """Expressions over Arrow columns, in SQL's three-valued logic.
 
-NaN counts as null; a comparison with null is null; division by zero is null, and so is a whole
-number, a time or a length of time that has no room in 64 bits.
+NaN counts as null; comparisons with null, divisions by zero, and integers, times or durations that
+overflow 64 bits are null.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.expressions import integers, lengths, lists
-from elsinore.expressions.reasons import APART, not_computed, reason
+from elsinore.expressions.reasons import MIXED_SIGNS, not_computed, reason
 from elsinore.model.expression import (
     CONTAINS,
     Attribute,
@@ -52,8 +52,8 @@ _COMPUTE = {Operator.ADD: pc.add, Operator.SUB: pc.subtract, Operator.MUL: pc.mu
 def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     """Return an expression's value for every row, null if it is unknown.
 
-    Attributes are read from `columns` by name. Raises InputError where values cannot be compared,
-    and for results of unsigned numbers that neither int64 nor uint64 has room for all of.
+    Attributes are read from `columns` by name. Raises InputError for values that cannot be
+    compared, and for results of unsigned integers that fit neither all in int64 nor in uint64.
 
     >>> slow = Binary(Operator.LT, Attribute("T", "speed"), Literal(10))
     >>> evaluate(slow, {"speed": pa.array([5.0, 20.0, None, float("nan")])}).to_pylist()
@@ -110,11 +110,17 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Binary(Operator.OR, left, right):
             return pc.or_kleene(_truth(_evaluate(left, columns)), _truth(_evaluate(right, columns)))
         case Binary(operator, left, right):
-            left_value, right_value = _alike(_evaluate(left, columns), _evaluate(right, columns))
+            left_value, right_value = _comparable_operands(
+                _evaluate(left, columns), _evaluate(right, columns)
+            )
             if operator in _COMPARE:
                 return _compare(operator, *_signed(left_value, right_value))
             length = lengths.compute(operator, left_value, right_value)
-            return known(_compute(operator, left_value, right_value)) if length is None else length
+            return (
+                nan_as_null(_compute(operator, left_value, right_value))
+                if length is None
+                else length
+            )
         case _:
             raise TypeError(f"not an expression over one event: {expression}")
 
@@ -137,11 +143,11 @@ def values(column: pa.Array) -> pa.Array:
         column = nearest_doubles(column)
     elif column.type == pa.float16():
         column = column.cast(pa.float64())
-    return known(column)
+    return nan_as_null(column)
 
 
 def doubles(column: pa.Array) -> pa.Array:
-    """Return a column as the nearest doubles; lengths of time as ticks (`lengths.unit_of`).
+    """Return a column as the nearest doubles; durations as ticks (`lengths.unit_of`).
 
     >>> doubles(pa.array([2, None], pa.duration("s"))).to_pylist()
     [2000000.0, None]
@@ -152,7 +158,7 @@ def doubles(column: pa.Array) -> pa.Array:
     return pc.cast(column, pa.float64(), safe=False)
 
 
-def known(numbers: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+def nan_as_null(numbers: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     """Return values with NaN (such as infinity less infinity) as null."""
     if not pa.types.is_floating(numbers.type):
         return numbers
@@ -173,21 +179,22 @@ def nearest_doubles(decimals: pa.Array) -> pa.Array:
 
 
 def _truth(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Give an untyped null the type of truth values."""
+    """Cast an untyped null to boolean."""
     return value.cast(pa.bool_()) if pa.types.is_null(value.type) else value
 
 
 def _text(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Give an untyped null the type of texts."""
+    """Cast an untyped null to string."""
     return value.cast(pa.string()) if pa.types.is_null(value.type) else value
 
 
-def _alike(
+def _comparable_operands(
     left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
-    """Convert a text constant compared with a time to a time; cast untyped nulls.
+    """Convert operands of a comparison to comparable types.
 
-    A whole number that meets a double is taken as the nearest one.
+    Text constants beside times become times, untyped nulls get the other type, and integers beside
+    doubles become the nearest doubles.
     """
     if pa.types.is_null(left.type):
         left = left.cast(right.type)
@@ -211,7 +218,7 @@ def _alike(
 def _in_one_zone(
     left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
-    """Return times of which some have no zone as times of UTC."""
+    """Convert times to UTC if only some of them have a zone."""
     zones = [v.type.tz if pa.types.is_timestamp(v.type) else None for v in (left, right)]
     if not all(lengths.is_time(v.type) for v in (left, right)) or zones[0] == zones[1]:
         return left, right
@@ -232,7 +239,7 @@ def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
 def _compare(
     operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
-    """Compare values; times, or lengths of time, of two units also where one is far off."""
+    """Compare values; times or durations of different units without overflow."""
     compare = _COMPARE[operator]
     try:
         return compare(left, right)
@@ -255,7 +262,7 @@ def _signed(
 
 
 def _wide(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Return numbers of fewer than 64 bits as such of 64, which results have room in."""
+    """Widen numbers of fewer than 64 bits to 64, so that results fit."""
     kind = number.type
     if kind == pa.float32():
         return number.cast(pa.float64())
@@ -263,7 +270,7 @@ def _wide(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
 
 
 def _nearest(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Return numbers as the doubles nearest to them."""
+    """Return numbers as the nearest doubles."""
     return pc.cast(value, pa.float64(), safe=False)
 
 
@@ -281,7 +288,7 @@ def _compute(
     if operator is Operator.MOD:
         return remainder(*_of_one_sign(left, right))
     if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
-        return integers.combined(operator, left, right)
+        return integers.arithmetic(operator, left, right)
     return _COMPUTE[operator](left, right)
 
 
@@ -294,7 +301,7 @@ def _of_one_sign(
     for kind in (pa.int64(), pa.uint64()):
         with suppress(pa.ArrowInvalid):
             return left.cast(kind), right.cast(kind)
-    raise InputError(not_computed(APART))
+    raise InputError(not_computed(MIXED_SIGNS))
 
 
 def remainder(left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
@@ -306,11 +313,11 @@ def remainder(left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Arr
     right = _nonzero(right)
     if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
         if pa.types.is_signed_integer(right.type):
-            unit = pc.equal(right, to_scalar(-1))  # the least number's quotient has no room
+            unit = pc.equal(right, to_scalar(-1))  # the least integer / -1 overflows
             right = pc.if_else(unit, to_scalar(1, right.type), right)
         return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
     unknown = pc.or_(pc.is_null(left), pc.is_null(right))
-    with np.errstate(invalid="ignore"):  # infinity leaves no remainder
+    with np.errstate(invalid="ignore"):  # the remainder of infinity is NaN
         modulo = np.fmod(_doubles(left), _doubles(right))
     modulo_or_null = to_arrow(modulo) if np.ndim(modulo) else to_scalar(float(modulo))
     return pc.if_else(unknown, to_scalar(None, pa.float64()), modulo_or_null)
@@ -330,7 +337,7 @@ def _doubles(number: pa.Array | pa.Scalar) -> NDArray[np.float64] | float:
 
 
 def _contains(listed: pa.Array, value: pa.Array) -> pa.Array:
-    """Return whether each list has the value of its row."""
+    """Return whether each list contains the value of the same row."""
     sizes, members = lists.elements(listed)
     return lists.contains(listed, sizes, *lists.codes(values(members), value))
 
@@ -338,11 +345,11 @@ def _contains(listed: pa.Array, value: pa.Array) -> pa.Array:
 def _in_list(
     value: pa.Array | pa.Scalar, choices: list[bool | int | float | str | None]
 ) -> pa.Array | pa.Scalar:
-    known = [choice for choice in choices if choice is not None]
+    nan_as_null = [choice for choice in choices if choice is not None]
     verdict: pa.Array | pa.Scalar = to_scalar(False)
-    for choice in known:
-        element, chosen = _alike(value, to_scalar(engine_constant(choice)))
+    for choice in nan_as_null:
+        element, chosen = _comparable_operands(value, to_scalar(engine_constant(choice)))
         verdict = pc.or_kleene(verdict, pc.equal(*_signed(element, chosen)))
-    if len(known) < len(choices):
+    if len(nan_as_null) < len(choices):
         verdict = pc.or_kleene(verdict, to_scalar(None, pa.bool_()))
     return verdict

@@ -1,8 +1,8 @@
-"""Sums and averages of lengths of time over all trends, from sums of ticks.
+"""Sums and averages of durations over all trends, from sums of ticks.
 
-A length of time is a whole number of ticks (`elsinore.expressions.lengths.unit_of`), so a sum is
-exact or an error. Sums of doubles are exact up to 2^53; with EXACT they are so at any size.
-Averages are rounded to the nearest tick, halves away from zero, as those of one match are.
+A duration is an integer number of ticks (`elsinore.expressions.lengths.unit_of`), so a sum is exact
+or an error: sums of doubles are exact up to 2^53, with EXACT at any size. Averages are rounded to
+the nearest tick, halves away from zero, like the average of one match.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from elsinore.numeric.exact import Number
 
 Doubles = NDArray[np.float64]
 
-EXACT_SUM = 2.0**53  # ticks below which sums of doubles are exact
-LIMIT = 2**63  # ticks that do not fit in a length of time
+EXACT_SUM = 2.0**53  # ticks; smaller sums of doubles are exact
+LIMIT = 2**63  # ticks that do not fit in a duration
 
 
 def length_type(kind: pa.DataType) -> pa.DataType:
@@ -36,10 +36,10 @@ def length_type(kind: pa.DataType) -> pa.DataType:
 
 
 def length_sums(name: str, ticks: Doubles, counts: Doubles, kind: pa.DataType) -> pa.Array:
-    """Return sums of lengths of time, null where no length was added.
+    """Return sums of durations, null for sums of nothing.
 
-    `ticks` are the sums, `counts` how many lengths each is of. Raises InputError for 2^53 ticks or
-    more, with the name of the result column.
+    `ticks` are the sums, `counts` the number of durations in each. Raises InputError, with the name
+    of the result column, for 2^53 ticks or more.
     """
     is_none = counts == 0.0
     if np.any((np.abs(ticks) >= EXACT_SUM) & ~is_none):
@@ -56,7 +56,7 @@ def length_sums(name: str, ticks: Doubles, counts: Doubles, kind: pa.DataType) -
 def length_averages(
     ticks: Doubles, counts: Doubles, quotients: Doubles, kind: pa.DataType
 ) -> pa.Array:
-    """Return averages of lengths of time, null where there is no length.
+    """Return averages of durations, null for averages of nothing.
 
     `quotients` are used for sums or counts that are not exact.
     """
@@ -71,19 +71,19 @@ def length_averages(
 def exact_length_averages(
     sums: Sequence[Number], counts: Sequence[Number], kind: pa.DataType
 ) -> pa.Array:
-    """Return the averages of exact sums of lengths of time, null where there is no length.
+    """Return averages from exact sums of durations, null for averages of nothing.
 
     >>> exact_length_averages([-5, 0], [2, 0], pa.duration("ns")).cast(pa.int64()).to_pylist()
     [-3, None]
     """
     averages = [
-        _nearest(int(over), int(under)) if under else None
-        for over, under in zip(sums, counts, strict=True)
+        _nearest(int(dividend), int(divisor)) if divisor else None
+        for dividend, divisor in zip(sums, counts, strict=True)
     ]
     return to_arrow(averages, pa.int64()).cast(length_type(kind))
 
 
-def _nearest(over: int, under: int) -> int:
-    """Return a quotient as the nearest whole number, halves away from zero; `under` > 0."""
-    nearest = (2 * abs(over) + under) // (2 * under)
-    return nearest if over >= 0 else -nearest
+def _nearest(dividend: int, divisor: int) -> int:
+    """Return a quotient rounded to an integer, halves away from zero; `divisor` > 0."""
+    nearest = (2 * abs(dividend) + divisor) // (2 * divisor)
+    return nearest if dividend >= 0 else -nearest

@@ -1,8 +1,8 @@
-"""Times and lengths of time in Arrow columns: sums, differences, products and quotients.
+"""Arithmetic of times and durations in Arrow columns.
 
-All is computed in whole ticks of 64 bits: microseconds, or nanoseconds where an operand has them.
-What does not fit is null. A quotient, or a product with a fraction, is rounded to the nearest tick,
-halves away from zero, as Spark does with day-time intervals.
+Values are 64-bit ticks: microseconds, or nanoseconds if an operand has them; overflow is null.
+Quotients, and products with fractions, are rounded to the nearest tick, halves away from zero, as
+Spark does with day-time intervals.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def is_time(kind: pa.DataType) -> bool:
 
 
 def is_length(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is of lengths of time."""
+    """Return whether an Arrow type is of durations."""
     return bool(pa.types.is_duration(kind))
 
 
 def unit_of(*kinds: pa.DataType) -> str:
-    """Return the unit that times and lengths of some types are computed in: us, or ns.
+    """Return the unit in which times and durations of some types are computed: us, or ns.
 
     >>> unit_of(pa.timestamp("s"), pa.date32()), unit_of(pa.duration("us"), pa.duration("ns"))
     ('us', 'ns')
@@ -43,7 +43,7 @@ def unit_of(*kinds: pa.DataType) -> str:
 
 
 def ticks(value: Value, unit: str) -> Value:
-    """Return times or lengths as whole numbers of a unit, none coarser than their own.
+    """Return times or durations as integers in a unit that is not coarser than theirs.
 
     Times without a zone are UTC.
 
@@ -54,16 +54,16 @@ def ticks(value: Value, unit: str) -> Value:
 
 
 def wide_ticks(value: Value, unit: str) -> Value:
-    """Return `ticks` as decimals, which have room for those of any time."""
+    """Return `ticks` as decimals, in which the ticks of any time fit."""
     return integers.wide(*_counts(value, unit))
 
 
 def _counts(value: Value, unit: str) -> tuple[Value, int]:
-    """Return times or lengths as numbers of their own unit, and how many of `unit` that has."""
+    """Return times or durations as integers in their own unit, and `unit`s per own unit."""
     if pa.types.is_date32(value.type):
         return value.cast(pa.int32()).cast(pa.int64()), _DAY * _TICKS[unit]
-    own = "ms" if pa.types.is_date64(value.type) else value.type.unit
-    return value.cast(pa.int64()), _TICKS[unit] // _TICKS[own]
+    own_unit = "ms" if pa.types.is_date64(value.type) else value.type.unit
+    return value.cast(pa.int64()), _TICKS[unit] // _TICKS[own_unit]
 
 
 def constant(nanoseconds: int) -> pa.Scalar:
@@ -78,7 +78,7 @@ def constant(nanoseconds: int) -> pa.Scalar:
 
 
 def compute(operator: Operator, left: Value, right: Value) -> Value | None:
-    """Return the value of an operator if a side is a time or a length; None for other sides.
+    """Return the value of an operator if an operand is a time or a duration; else None.
 
     >>> compute(Operator.SUB, pa.array([90], pa.timestamp("s")), pa.array([30], pa.timestamp("s")))[
     ...     0
@@ -91,15 +91,15 @@ def compute(operator: Operator, left: Value, right: Value) -> Value | None:
         return None
     unit = unit_of(left.type, right.type)
     if operator in {Operator.ADD, Operator.SUB}:
-        result = integers.combined(operator, ticks(left, unit), ticks(right, unit))
+        result = integers.arithmetic(operator, ticks(left, unit), ticks(right, unit))
         if any(times) and not all(times):
             return result.cast(_time_type(left.type if times[0] else right.type, unit))
         return result.cast(pa.duration(unit))
     if all(lengths):
         return _quotient(ticks(left, unit), ticks(right, unit))
     count, number = (left, right) if lengths[0] else (right, left)
-    scaled = _product if operator is Operator.MUL else _share
-    return scaled(ticks(count, unit), number).cast(pa.duration(unit))
+    operation = _product if operator is Operator.MUL else _divided
+    return operation(ticks(count, unit), number).cast(pa.duration(unit))
 
 
 def signed(function: Callable[[Value], Value], length: Value) -> Value:
@@ -124,44 +124,44 @@ def _quotient(left: Value, right: Value) -> Value:
 
 def _product(count: Value, number: Value) -> Value:
     if pa.types.is_integer(number.type):
-        return integers.combined(Operator.MUL, count, number, signed=True)
+        return integers.arithmetic(Operator.MUL, count, number, signed=True)
     return integers.rounded(pc.multiply(pc.cast(count, pa.float64(), safe=False), number))
 
 
-def _share(count: Value, number: Value) -> Value:
+def _divided(count: Value, number: Value) -> Value:
     """Return a duration divided by a number; null if that is 0."""
     if not pa.types.is_integer(number.type):
         number = pc.if_else(pc.equal(number, to_scalar(0.0)), to_scalar(None, number.type), number)
         return integers.rounded(pc.divide(pc.cast(count, pa.float64(), safe=False), number))
-    divisor = integers.without(number, 0)
+    divisor = integers.null_for(number, 0)
     whole = _whole_part(count, divisor)
-    small = pc.cast(divisor, pa.int64(), safe=False)  # a great one is multiplied by 0
-    rest = pc.subtract(count, pc.multiply(whole, small))
+    small = pc.cast(divisor, pa.int64(), safe=False)  # a large one is multiplied by 0
+    remainder = pc.subtract(count, pc.multiply(whole, small))
     # |rest| < |divisor|: half of the divisor or more is rounded away from zero
-    size, limit = _absolute(rest), _absolute(divisor)
+    size, limit = _absolute(remainder), _absolute(divisor)
     is_up = pc.greater_equal(size, pc.subtract(limit, size))
     zero = to_scalar(0)
     is_positive = pc.equal(pc.less(count, zero), pc.less(divisor, zero))
-    away = pc.if_else(is_positive, to_scalar(1), to_scalar(-1))
-    return pc.if_else(is_up, pc.add(whole, away), whole)
+    step = pc.if_else(is_positive, to_scalar(1), to_scalar(-1))
+    return pc.if_else(is_up, pc.add(whole, step), whole)
 
 
 def _whole_part(count: Value, divisor: Value) -> Value:
-    """Return a quotient of integers, cut towards zero; null where it does not fit.
+    """Return a quotient of integers, truncated towards zero; null on overflow.
 
-    That of the least integer and a divisor of 2^63 is 0, and its rest is rounded to 1.
+    That of the least integer and a divisor of 2^63 is 0, and its remainder is rounded to 1.
     """
     if divisor.type == pa.uint64():
         is_great = pc.greater(divisor, to_scalar(integers.GREATEST))
         small = pc.if_else(is_great, to_scalar(1, pa.uint64()), divisor).cast(pa.int64())
         return pc.if_else(is_great, to_scalar(0), pc.divide(count, small))
     divisor = divisor.cast(pa.int64())
-    is_turned = pc.equal(divisor, to_scalar(-1))
-    return pc.if_else(is_turned, integers.negated(count), pc.divide(count, divisor))
+    is_negated = pc.equal(divisor, to_scalar(-1))
+    return pc.if_else(is_negated, integers.negated(count), pc.divide(count, divisor))
 
 
 def _absolute(number: Value) -> Value:
-    """Return integers without their sign, as uint64, which has room for the least one's size."""
+    """Return absolute values of integers as uint64, in which that of the least one fits."""
     negative = pc.less(number, to_scalar(0))
-    turned = pc.subtract(to_scalar(0, pa.uint64()), pc.cast(number, pa.uint64(), safe=False))
-    return pc.if_else(negative, turned, pc.cast(number, pa.uint64(), safe=False))
+    opposite = pc.subtract(to_scalar(0, pa.uint64()), pc.cast(number, pa.uint64(), safe=False))
+    return pc.if_else(negative, opposite, pc.cast(number, pa.uint64(), safe=False))

@@ -1,7 +1,7 @@
-"""Whether lists have values: `array_contains` of the events of two rows, by codes of values.
+"""Whether lists of one event contain values of another (`array_contains`), by codes of values.
 
-Values are compared like operands of `=`: whole numbers exactly, and as doubles beside doubles;
-times and lengths of time of any unit.
+Values are compared like operands of `=`: integers exactly, and as doubles beside doubles; times and
+durations of any unit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NULL_CODE = np.iinfo(np.int64).min  # the least of all codes
 def elements(lists: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
     """Return the number of elements of each list, 0 for null, and all elements.
 
-    Raises InputError for a column that has no lists.
+    Raises InputError for a column that is not of lists.
 
     >>> sizes, values = elements(pa.array([[1, 2], None, []]))
     >>> sizes.tolist(), values.to_pylist()
@@ -53,9 +53,11 @@ def codes(members: pa.Array, values: pa.Array) -> tuple[NDArray[np.int64], NDArr
     >>> [found.tolist() for found in codes(pa.array([3, 5]), pa.array([5.0, 4.0]))]
     [[0, 1], [1, 2]]
     """
-    alike = _comparable(members, values)
-    encoded = pa.concat_arrays([whole(column) for column in alike]).dictionary_encode()
-    numbers: NDArray[Any] = to_numpy(encoded.indices, -1).astype(np.int64)
+    comparable = _comparable(members, values)
+    dictionary_codes = pa.concat_arrays(
+        [whole(column) for column in comparable]
+    ).dictionary_encode()
+    numbers: NDArray[Any] = to_numpy(dictionary_codes.indices, -1).astype(np.int64)
     numbers[numbers < 0] = NULL_CODE
     return numbers[: len(members)], numbers[len(members) :]
 
@@ -63,20 +65,20 @@ def codes(members: pa.Array, values: pa.Array) -> tuple[NDArray[np.int64], NDArr
 def contains(
     lists: pa.Array, sizes: NDArray[np.int64], members: NDArray[np.int64], of: NDArray[np.int64]
 ) -> pa.Array:
-    """Return whether each list has the value of code `of` [row]; null as in SQL if unknown.
+    """Return whether each list contains the value with code `of` [row]; null as in SQL if unknown.
 
     `members` are the codes of the elements, list after list.
     """
     rows = np.repeat(np.arange(len(sizes)), sizes)
-    has, unknown = np.zeros(len(sizes), bool), of == NULL_CODE
+    found_value, unknown = np.zeros(len(sizes), bool), of == NULL_CODE
     unknown[rows[members == NULL_CODE]] = True
-    has[rows[(members == of[rows]) & (members != NULL_CODE)]] = True
-    unknown &= ~has
-    return to_arrow(has, mask=unknown | to_numpy(lists.is_null()))
+    found_value[rows[(members == of[rows]) & (members != NULL_CODE)]] = True
+    unknown &= ~found_value
+    return to_arrow(found_value, mask=unknown | to_numpy(lists.is_null()))
 
 
 def _comparable(members: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return two columns as one type in which equal values are equal."""
+    """Cast two columns to a common type that preserves equality."""
     left, right = members.type, values.type
     if pa.types.is_null(left):
         return members.cast(right), values
@@ -88,8 +90,8 @@ def _comparable(members: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array
         return members.cast(wide), values.cast(wide)
     if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for _, kind in pairs):
         return _doubles(members), _doubles(values)
-    for is_counted in (lengths.is_time, lengths.is_length):
-        if is_counted(left) and is_counted(right):
+    for is_kind in (lengths.is_time, lengths.is_length):
+        if is_kind(left) and is_kind(right):
             unit = lengths.unit_of(left, right)
             return lengths.wide_ticks(members, unit), lengths.wide_ticks(values, unit)
     if all(_is_text(kind) for _, kind in pairs):

@@ -1,4 +1,4 @@
-"""Why Arrow could not compute something, in words that do not speak of Arrow."""
+"""Converting Arrow's error messages to reasons that do not mention Arrow."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 import pyarrow as pa
 
-APART = (
-    "whole numbers of 2^63 and more meet such as are below 0, for which 64 bits have no room; cast "
-    "the column to a double"
+MIXED_SIGNS = (
+    "some whole numbers are 2^63 or more and others are below 0, which do not fit together into 64 "
+    "bits; cast the column to a double"
 )
 TAKE_OUT = "Take the file out, or write it again"  # remedy for a damaged file
 _TYPES = re.compile(r"input types \((.*)\)")
@@ -24,26 +24,26 @@ def reason(error: pa.ArrowException) -> str:
     >>> reason(pa.ArrowInvalid("Failed to parse string: 'soon' as a scalar of type timestamp[us]"))
     "'soon' cannot be read as a time, such as '2024-01-31T12:00:00'"
     """
-    said = str(error)
-    if "overflow" in said:
+    message = str(error)
+    if "overflow" in message:
         return "a whole number goes beyond 64 bits"
-    unread = _UNREAD.search(said)
+    unread = _UNREAD.search(message)
     if unread and unread[2] in {"timestamp", "date32", "date64"}:
         return f"'{unread[1]}' cannot be read as a time, such as '2024-01-31T12:00:00'"
     if unread:
         return f"'{unread[1]}' cannot be read as {_name(unread[2])}"
-    cast = _CAST.search(said)
+    cast = _CAST.search(message)
     if cast:
         return f"{_name(cast[1])} cannot be made {_name(cast[2])}"
-    types = _TYPES.search(said)
+    types = _TYPES.search(message)
     if types:
         names = [_name(kind) for kind in re.split(r", (?![^<]*>)", types[1])]
         return f"{' and '.join(names)} cannot be compared or computed with each other"
-    return said.splitlines()[0].rstrip(".")
+    return message.splitlines()[0].rstrip(".")
 
 
 def not_computed(why: str) -> str:
-    """Return the sentence on a condition that cannot be computed."""
+    """Return the sentence for a condition that cannot be computed."""
     return f"A condition cannot be computed: {why}."
 
 

@@ -145,10 +145,12 @@ def function(
     >>> render(function("substring", event("View", "V").page, 1, 3).node)
     'SUBSTRING(V.page, 1, 3)'
     """
-    called = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
+    function_name = (
+        name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
+    )
     python = None if isinstance(name, str) else name
     present = tuple(as_expression(argument) for argument in arguments)
-    return Term(Call(called.upper(), present, function=python))
+    return Term(Call(function_name.upper(), present, function=python))
 
 
 def case(*branches: tuple[Term, object], otherwise: object = None) -> Term:
@@ -292,8 +294,8 @@ class QueryBuilder:
         >>> query("q").after_match("skip past last event").skip.name
         'LAST_EVENT'
         """
-        skipped = skip if isinstance(skip, AfterMatch) else after_match_of(skip)
-        if skipped is None:
+        option = skip if isinstance(skip, AfterMatch) else after_match_of(skip)
+        if option is None:
             names = tuple(AFTER_MATCH)
             raise QuerySemanticError(
                 f"after_match takes {' or '.join(known.value for known in AfterMatch)}, not "
@@ -301,7 +303,7 @@ class QueryBuilder:
                 query=self.name,
                 choices=names,
             )
-        return replace(self, skip=skipped)
+        return replace(self, skip=option)
 
     def suppress(self, length: Duration) -> QueryBuilder:
         """Suppress matches that end within this duration after a returned match of the same key.

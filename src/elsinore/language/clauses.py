@@ -24,7 +24,7 @@ class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not o
         self.expected = expected
 
 
-def _expected(start: str, before: list[Token]) -> frozenset[str]:
+def _expected_types(start: str, before: list[Token]) -> frozenset[str]:
     """Return the token types that may follow `before`.
 
     It uses a new parser: the failed one has already reduced for the unexpected token, and returns
@@ -69,4 +69,4 @@ def recipe_for(start: str, types: tuple[str, ...]) -> Recipe:
         return recipe_of(grammar().parse(tokens, start), TO_NODES.rule)
     except UnexpectedToken as problem:
         index = problem.token.start_pos if problem.token.type != "$END" else None
-        raise UnexpectedInput(index, _expected(start, tokens[:index])) from None
+        raise UnexpectedInput(index, _expected_types(start, tokens[:index])) from None

@@ -60,8 +60,8 @@ def not_a_unit(word: str) -> str:
     >>> not_a_unit("m")[:53]
     "'m' is not a unit of time. Did you mean 'minutes'? Un"
     """
-    meant = OTHER_UNITS.get(word.lower())
-    hint = f" Did you mean '{meant}'?" if meant else did_you_mean(word, UNIT_CHOICES)
+    other_unit = OTHER_UNITS.get(word.lower())
+    hint = f" Did you mean '{other_unit}'?" if other_unit else did_you_mean(word, UNIT_CHOICES)
     if word.lower() in WITHOUT_LENGTH:
         hint = " Months and years differ in length: write days."
     return f"'{word}' is not a unit of time.{hint} Units: {', '.join(UNIT_CHOICES)}."
@@ -155,10 +155,10 @@ def time_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        known = available_timezones()
-        remedy = "" if known else " This machine has no time zones: pip install tzdata."
+        names = available_timezones()
+        remedy = "" if names else " This machine has no time zones: pip install tzdata."
         raise QuerySyntaxError(
-            f"There is no time zone '{name}'.{did_you_mean(name, sorted(known))}{remedy}"
+            f"There is no time zone '{name}'.{did_you_mean(name, sorted(names))}{remedy}"
         ) from None
 
 

@@ -119,18 +119,20 @@ def describe(expected: Iterable[str]) -> list[str]:
     >>> describe({"NAME", "QUOTED", "SEQ", "PERMUTE", "_LPAR", "_NOT"})
     ['a pattern']
     """
-    left = set(expected) - {END}
+    undescribed = set(expected) - {END}
     words: list[str] = []
     for all_of, with_it, word in GROUPS:
-        if all_of <= left:
-            left -= all_of | with_it
+        if all_of <= undescribed:
+            undescribed -= all_of | with_it
             words.append(word)
     if "an arithmetic operator" in words and "a comparison" in words:
         words.remove("an arithmetic operator")  # possible, but rarely the missing token
-    if len(left) > 1 or words:
-        left.discard("_DOT")  # a field of a struct may follow any name, but is rarely missing
+    if len(undescribed) > 1 or words:
+        undescribed.discard(
+            "_DOT"
+        )  # a field of a struct may follow any name, but is rarely missing
     order = list(SINGLE)
-    single = sorted(left & set(SINGLE), key=order.index)
+    single = sorted(undescribed & set(SINGLE), key=order.index)
     return words + [SINGLE[kind] for kind in single]
 
 
@@ -197,8 +199,8 @@ def unexpected(
     elif token.type == "BAD" and text.startswith("/*"):
         message = "This comment is never closed: end it with */."
     else:
-        there = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
-        message = f"Expected {listed(words)}, found {there}.{hint}"
+        found_text = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
+        message = f"Expected {listed(words)}, found {found_text}.{hint}"
         if token.type == "NAME" and "UNIT" in expected and text.lower() in WITHOUT_LENGTH:
             message = not_a_unit(text)
         message += foreign

@@ -14,8 +14,8 @@ def refuse_variables(
 ) -> None:
     """Raise an error for names in [ ] or GROUP BY that begin with a variable of the pattern."""
     for name in names:
-        first, dot, rest = name.partition(".")
-        if dot and first in variables:
+        first_name, dot, rest = name.partition(".")
+        if dot and first_name in variables:
             raise QuerySyntaxError(
                 f"Attributes stand here without a variable: write {written.format(rest)}.",
                 span=span,
@@ -31,11 +31,11 @@ def with_shared_fields(
     That applies if `user` is not a variable, and `user.id` is in [ ] or GROUP BY.
     """
 
-    def put(read: Attribute) -> Expression:
+    def replace_attribute(read: Attribute) -> Expression:
         name = f"{read.variable}.{read.name}"
         is_shared = read.variable not in variables and name in shared
         return Column(name, read.span) if is_shared else read
 
     if not any("." in name for name in shared):
         return expression
-    return ex.with_attributes(expression, put)
+    return ex.with_attributes(expression, replace_attribute)

@@ -57,7 +57,7 @@ def grammar() -> Lark:
     text = files("elsinore.language").joinpath("grammar.lark").read_text(encoding="utf-8")
     starts = [f"{kind.lower()}_clause" for kind in CLAUSES] + [PATTERN, EXPRESSION]
     path = _path(text, starts)
-    parser = _cached(path) if path else None
+    parser = _load_tables(path) if path else None
     if parser is None:
         parser = Lark(text, parser="lalr", lexer=_Tokens, propagate_positions=True, start=starts)
         if path:
@@ -74,7 +74,7 @@ def _path(text: str, starts: list[str]) -> Path | None:
         return None
 
 
-def _cached(path: Path) -> Lark | None:
+def _load_tables(path: Path) -> Lark | None:
     try:
         check_folder(path.parent)
         content = read_file(path)

@@ -37,7 +37,7 @@ class Modules:
         """Import modules by name or file; raise SetupError if that fails."""
         by_name: dict[str, ModuleType] = {}
         for item in arguments:
-            module = item if isinstance(item, ModuleType) else imported(item)
+            module = item if isinstance(item, ModuleType) else import_module_of(item)
             by_name[module.__name__] = module
         return cls(by_name)
 
@@ -70,7 +70,7 @@ class Modules:
         value: object = self.by_name[name]
         for step in path.split("."):
             if not hasattr(value, step):
-                names = [known for known in dir(value) if not known.startswith("_")]
+                names = [loaded for loaded in dir(value) if not loaded.startswith("_")]
                 raise QuerySemanticError(
                     f"'{name}' has no '{path}'.{did_you_mean(step, names)}",
                     span=span,
@@ -109,7 +109,7 @@ class Modules:
         }
 
 
-def imported(reference: str) -> ModuleType:
+def import_module_of(reference: str) -> ModuleType:
     """Import a module by its name or the path of its file, unless it is already imported.
 
     Names are also searched in the working directory. Raises SetupError if there is no such module
@@ -153,9 +153,9 @@ def _is_missing(name: str) -> bool:
 
 def _import_file(path: Path, name: str) -> ModuleType:
     path = path.resolve(strict=True)
-    known = sys.modules.get(name)
-    if known is not None and getattr(known, "__file__", None) == str(path):
-        return known
+    loaded = sys.modules.get(name)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(path):
+        return loaded
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise SetupError(f"'{path}' is not a Python module. Name a file that ends with .py.")

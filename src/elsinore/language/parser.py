@@ -153,8 +153,8 @@ def _parse(start: str, text: str, name: str) -> Any:
     source = Source(text, name)
     tokens = tokenize(text)
     try:
-        parsed = parse_tokens(start, tokens)
-        return checked(expression_of(parsed)) if start == EXPRESSION else checked_pattern(parsed)
+        node = parse_tokens(start, tokens)
+        return checked(expression_of(node)) if start == EXPRESSION else checked_pattern(node)
     except UnexpectedInput as problem:
         at = len(tokens) if problem.index is None else problem.index
         error = unexpected(

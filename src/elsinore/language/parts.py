@@ -93,8 +93,10 @@ def depth(root: Node, children: Callable[[Node], tuple[Node, ...]]) -> int:
     """Return the depth of nested nodes."""
     level, count = [root], 0
     while level:
-        below = (child for node in level for child in children(node))
-        level = list({id(child): child for child in below}.values())  # visit shared nodes once
+        child_nodes = (child for node in level for child in children(node))
+        level = list(
+            {id(child): child for child in child_nodes}.values()
+        )  # visit shared nodes once
         count += 1
     return count
 

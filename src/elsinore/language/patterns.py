@@ -53,8 +53,8 @@ class PatternTerm:
                 "there are no greedy or reluctant repetitions. Use one repetition, such as "
                 "p.times(0, 2), or group it first: seq(p.plus()).optional()."
             )
-        counts = (least,) if most in (-1, None) else (least, most)
-        for count in counts:
+        repetitions = (least,) if most in (-1, None) else (least, most)
+        for count in repetitions:
             if isinstance(count, bool) or not isinstance(count, int):
                 raise TypeError(
                     f"A pattern is repeated a whole number of times, not {kind_of_value(count)}."

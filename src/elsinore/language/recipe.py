@@ -39,13 +39,13 @@ class Recipe(NamedTuple):
 
     def follow(self, tokens: Sequence[Token]) -> Any:
         """Apply the recipe to tokens of its form; raises the errors of the rules."""
-        made: list[Any] = []
+        values: list[Any] = []
         for rule, items, first, last in self.steps:
             place = NOWHERE
             if first is not None and last is not None:
                 place = Span(tokens[first].start_pos or 0, tokens[last].end_pos or 0)
-            made.append(rule(place, [tokens[n] if n >= 0 else made[~n] for n in items]))
-        return tokens[self.result] if self.result >= 0 else made[~self.result]
+            values.append(rule(place, [tokens[n] if n >= 0 else values[~n] for n in items]))
+        return tokens[self.result] if self.result >= 0 else values[~self.result]
 
 
 def recipe_of(tree: Tree[Token] | Token, rules: Callable[[str], Rule]) -> Recipe:

@@ -226,11 +226,11 @@ def _repetition(least: int, most: int | None) -> str:
 
 def _expression(node: Expression, tightest: Level, case: Callable[[str], str]) -> str:
     """Return the text of an expression, in parentheses if its precedence is below `tightest`."""
-    level, text = _levelled(node, case)
+    level, text = _text_with_level(node, case)
     return text if level >= tightest else f"({text})"
 
 
-def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]:
+def _text_with_level(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]:
     match node:
         case Literal(parameter=str(name)):
             return Level.ATOM, f":{name}"
@@ -243,8 +243,10 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
         case Column(name):
             return Level.ATOM, render_name(name)
         case Attribute(_, ComputedName() as name):
-            own = with_attributes(name.expression, lambda leaf: replace(node, name=leaf.name))
-            return _levelled(own, case)
+            with_variable = with_attributes(
+                name.expression, lambda leaf: replace(node, name=leaf.name)
+            )
+            return _text_with_level(with_variable, case)
         case Attribute():
             return Level.ATOM, _attribute(node)
         case Call("CASE", arguments):
@@ -252,7 +254,7 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
         case Call("CAST" | "TRY_CAST" as name, (operand, Literal(kind))):
             return Level.ATOM, f"{case(name)}({_expression(operand, Level.OR, case)} AS {kind})"
         case Call("RLIKE" | "ILIKE" as word, (operand, Literal() as pattern)):
-            return Level.COMPARISON, _matched(operand, word, pattern, case)
+            return Level.COMPARISON, _like(operand, word, pattern, case)
         case Call("ELEMENT", (operand, index)):
             parts = _expression(operand, Level.ATOM, case), _expression(index, Level.SUM, case)
             return Level.ATOM, "{}[{}]".format(*parts)
@@ -291,7 +293,7 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
             return level, f"{first} {operator.value} {second}"
 
 
-def _matched(operand: Expression, word: str, pattern: Literal, case: Callable[[str], str]) -> str:
+def _like(operand: Expression, word: str, pattern: Literal, case: Callable[[str], str]) -> str:
     texts = _expression(operand, Level.SUM, case), _expression(pattern, Level.ATOM, case)
     return f"{texts[0]} {word} {texts[1]}"
 

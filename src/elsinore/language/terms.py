@@ -100,11 +100,11 @@ class Term:
         """
         if isinstance(choices, Term):
             return Term(Call(CONTAINS, (choices.node, self.node)))
-        listed = [constant_for(choice) for choice in choices]
-        plain = tuple(choice for choice in listed if isinstance(choice, Literal))
-        if len(plain) == len(listed):
+        constants = [constant_for(choice) for choice in choices]
+        plain = tuple(choice for choice in constants if isinstance(choice, Literal))
+        if len(plain) == len(constants):
             return Term(InList(self.node, plain))
-        equal = (Binary(Operator.EQ, self.node, choice) for choice in listed)
+        equal = (Binary(Operator.EQ, self.node, choice) for choice in constants)
         return Term(reduce(partial(Binary, Operator.OR), equal))
 
     def like(self, pattern: str) -> Term:

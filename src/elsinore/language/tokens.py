@@ -184,8 +184,8 @@ def _kind_of_sql_word(word: str, text: str, stop: int, before: list[Token]) -> s
         is_operator = previous in _END_OF_VALUE and _TEXT.match(text, stop)
         return {"REGEXP": "RLIKE"}.get(word, word) if is_operator else "NAME"
     of_query = itertools.takewhile(lambda token: token.type != "_SEMICOLON", reversed(before))
-    opened = sum((token.type == "CASE") - (token.type == "_END") for token in of_query)
-    return f"_{word}" if opened > 0 else "NAME"
+    open_cases = sum((token.type == "CASE") - (token.type == "_END") for token in of_query)
+    return f"_{word}" if open_cases > 0 else "NAME"
 
 
 def _begins_from(before: list[Token]) -> bool:

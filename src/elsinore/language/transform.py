@@ -143,8 +143,8 @@ class ToNodes:
         return ReturnItem(checked(expression_of(items[0])), alias)
 
     def return_clause(self, _: Span, items: Items[ReturnItem | Token]) -> Returned:
-        listed = tuple(item for item in items if isinstance(item, ReturnItem))
-        return Returned(listed, distinct=len(listed) < len(items))
+        columns = tuple(item for item in items if isinstance(item, ReturnItem))
+        return Returned(columns, distinct=len(columns) < len(items))
 
     def pattern_clause(self, _: Span, items: Items[Pattern]) -> Pattern:
         return checked_pattern(items[0])
@@ -190,8 +190,8 @@ class ToNodes:
 
     def after_match_clause(self, place: Span, items: Items[Token]) -> AfterMatch:
         spelling = " ".join(item for item in items if item.type == "NAME")
-        skipped = after_match_of(spelling)
-        if skipped is None:
+        option = after_match_of(spelling)
+        if option is None:
             names = tuple(AFTER_MATCH)
             raise QuerySyntaxError(
                 f"AFTER MATCH is followed by {' or '.join(known.value for known in AfterMatch)}."
@@ -199,7 +199,7 @@ class ToNodes:
                 span=place,
                 choices=names,
             )
-        return skipped
+        return option
 
     def origin_clause(self, place: Span, items: Items[Any]) -> Length:
         if isinstance(items[0], Token) and items[0].type == "STRING":
@@ -304,8 +304,8 @@ class ToNodes:
         return Not(self.in_list(place, items), place)
 
     def in_value(self, place: Span, items: Items[Any]) -> Call:
-        operand, listed = map(expression_of, items)
-        return Call(CONTAINS, (listed, operand), place)
+        operand, columns = map(expression_of, items)
+        return Call(CONTAINS, (columns, operand), place)
 
     def not_in_value(self, place: Span, items: Items[Any]) -> Not:
         return Not(self.in_value(place, items), place)
@@ -370,7 +370,7 @@ class ToNodes:
         texts = [str(piece).lower() for piece in pieces]
         if [name_of(piece) for piece in pieces[:1]] == [variable] and texts[1:2] == ["len"]:
             texts = texts[1:]  # b[b.LEN]
-        reference, position, nearest = _positioned(texts)
+        reference, position, nearest = _reference_by_position(texts)
         if reference is None:
             raise QuerySyntaxError(
                 f"{variable}[ ] holds i for the current event, i-1 for the previous, 1 for the "
@@ -385,15 +385,17 @@ class ToNodes:
         return Attribute(variable, name, reference, place, position, nearest)
 
     def call(self, place: Span, items: Items[Any]) -> Call:
-        called = items[0]
-        name = called.text if called.token.type == "QUOTED" else called.text.upper()
-        strategy = strategy_in_a_condition(called.token)
+        name_part = items[0]
+        name = name_part.text if name_part.token.type == "QUOTED" else name_part.text.upper()
+        strategy = strategy_in_a_condition(name_part.token)
         if strategy is not None:
             raise strategy
         if any(isinstance(item, Token) and item.type == "DISTINCT" for item in items[1:]):
             return Call("COUNT_DISTINCT", (expression_of(items[-1]),), place)
-        given = [item for item in items[1:] if not isinstance(item, Token)]  # a token is the *
-        if len(given) < len(items) - 1 and name != "COUNT":
+        argument_items = [
+            item for item in items[1:] if not isinstance(item, Token)
+        ]  # a token is the *
+        if len(argument_items) < len(items) - 1 and name != "COUNT":
             if name not in AGGREGATES:
                 raise QuerySyntaxError(
                     f"There is no function '{name}' of *.{did_you_mean(name, ['COUNT'])} "
@@ -405,7 +407,7 @@ class ToNodes:
                 f"Only COUNT takes a *: name what {name} is computed of, as in {name}(T.speed).",
                 span=place,
             )
-        arguments = tuple(expression_of(item) for item in given)
+        arguments = tuple(expression_of(item) for item in argument_items)
         if name in AGGREGATES:  # COUNT(T): a bare name is an event, not a column
             arguments = tuple(
                 Attribute(argument.name, None, span=argument.span)
@@ -424,8 +426,8 @@ class ToNodes:
         return Literal(f"{name.text.upper()}{sizes_text}", place)
 
     def cast(self, place: Span, items: Items[Any]) -> Call:
-        called, operand, kind = items
-        name = called.text.upper()
+        name_part, operand, kind = items
+        name = name_part.text.upper()
         if name not in {CAST, TRY_CAST}:
             raise QuerySyntaxError(
                 f"AS stands in CAST(x AS type) and after a column of RETURN, not in {name}(...).",
@@ -476,7 +478,7 @@ def _is_bare(number: Number) -> bool:
     return all(unit is None for _, unit in number.parts)
 
 
-def _positioned(texts: list[str]) -> tuple[Reference | None, int, int]:
+def _reference_by_position(texts: list[str]) -> tuple[Reference | None, int, int]:
     """Return the reference of the words between [ ], and its positions; None if invalid.
 
     >>> _positioned(["i", "-", "2"]), _positioned(["len"])

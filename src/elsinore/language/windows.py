@@ -23,14 +23,14 @@ def counted_events(text: str) -> int | None:
 
 def window_of(within: Length, slide: Length | None, origin: Length | None) -> Window:
     """Return the window of three clauses; raise QuerySemanticError if they are incompatible."""
-    given = {"WITHIN": within, "SLIDE": slide, "ORIGIN": origin}
+    values = {"WITHIN": within, "SLIDE": slide, "ORIGIN": origin}
     if within.events or (slide is not None and slide.events):
         return _of_events(within, slide, origin)
     return Window.from_microseconds(
         within.value,
         slide.value if slide else None,
         origin.value if origin else None,
-        bare=frozenset(name for name, length in given.items() if length and length.bare),
+        bare=frozenset(name for name, length in values.items() if length and length.bare),
         span=_faulty(within, slide, origin).span,
         zone=origin.zone if origin else None,
     )

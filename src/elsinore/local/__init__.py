@@ -1,5 +1,5 @@
 """The in-process driver: for notebooks, services and tests."""
 
-from elsinore.local.driver import look_at_time, pieces, run
+from elsinore.local.driver import inspect_time, pieces, run
 
-__all__ = ["look_at_time", "pieces", "run"]
+__all__ = ["inspect_time", "pieces", "run"]

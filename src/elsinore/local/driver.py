@@ -23,15 +23,14 @@ from elsinore.operators import (
     OperatorStatistics,
     ResultForm,
     bind,
-    fitted,
-    gathered,
     kind_for,
+    specialize,
 )
 from elsinore.operators.partials import results_of
-from elsinore.operators.planning import doubts, open_windows
+from elsinore.operators.planning import open_windows, query_warnings
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import End
-from elsinore.runtime.chunks import in_one_piece, plain
+from elsinore.runtime.chunks import plain, with_combined_chunks
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.fields import derived_names, schema_with_derived, with_derived
 from elsinore.runtime.guessed import guess_again
@@ -71,7 +70,7 @@ from elsinore.runtime.warnings import (
     overflow,
     overflown_columns,
     tied_events,
-    types_seen,
+    types_by_frequency,
     warn_of_no_rows,
     warn_of_ties,
 )
@@ -136,21 +135,20 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     """Read events, run all passes, and return the results; see `pieces` for `in_pieces`."""
     retain_freed_memory()
     table, no_events, unusable = guess_again(as_table(data), options)
-    derived = derived_names(plan.workload)
-    schema = schema_with_derived(schema_with_numbers(table, options.time), derived)
+    derived_columns = derived_names(plan.workload)
+    schema = schema_with_derived(schema_with_numbers(table, options.time), derived_columns)
     bind(plan.workload, schema_of(schema).with_ticks(dict(options.clock.numeric_times)))
     if unusable is not None:
         raise unusable
-    plan = gathered(plan, options.sharing, record=options.record)
-    plan = fitted(plan, dict(zip(schema.names, schema.types, strict=True)), declared=False)
+    plan = specialize(plan, dict(zip(schema.names, schema.types, strict=True)), declared=False)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
     options = replace(options, largest_time=furthest)
     is_open = options.end is End.OPEN
     threads = threads_for(table.num_rows, options.threads)
-    carried = (name for unit in plan.units for name in unit.attributes)
-    read = itertools.chain((options.time, options.type), carried)
-    stream, rejected = prepare(in_one_piece(table, read, threads), options, threads)
-    stream = replace(stream, table=with_derived(stream.table, derived))
+    attributes_read = (name for unit in plan.units for name in unit.attributes)
+    columns_read = itertools.chain((options.time, options.type), attributes_read)
+    stream, rejected = prepare(with_combined_chunks(table, columns_read, threads), options, threads)
+    stream = replace(stream, table=with_derived(stream.table, derived_columns))
     if is_open and len(stream.times):
         options = replace(options, last_time=int(stream.times[-1]))
     tables: dict[int, pa.Table] = {}
@@ -167,14 +165,14 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
                 unit, stream, keys, types, options, in_pieces=in_pieces
             )
             tables |= dict(zip(unit.queries, results, strict=True))
-    seen = stream.types
+    event_types = stream.types
     late = warnings_of_times(stream, options)
     about_texts = texts_compared(plan, table)
     if not in_pieces:
         queries = enumerate(plan.workload)
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
         odd = itertools.chain(late, always_null(plan, stream.is_null))
-        warn_of_no_rows(plan, empty, partial(types_seen, seen), odd)
+        warn_of_no_rows(plan, empty, partial(types_by_frequency, event_types), odd)
     ties = tied_events(plan.units, [statistics[n] for n in range(len(plan.units))])
     warn_of_ties(ties)
 
@@ -185,7 +183,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             for number, query in enumerate(plan.workload)
         }
         missing = (
-            *absent_types(plan, types_seen(seen)),
+            *absent_types(plan, types_by_frequency(event_types)),
             *first_few(always_null(plan, stream.is_null), "have such keys"),
         )
         # in the order in which Spark's driver lists the same warnings
@@ -193,17 +191,17 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
-        rejected=_all_rejected(table, no_events, rejected, options),
+        rejected=_rejects(table, no_events, rejected, options),
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=warnings,
-        find_doubts=lambda: tuple(doubts(plan)),
+        find_query_warnings=lambda: tuple(query_warnings(plan)),
         find_open_windows=lambda: open_windows(
             plan, options.last_time, [statistics[n] for n in range(len(plan.units))]
         ),
     )
 
 
-def _all_rejected(
+def _rejects(
     table: pa.Table, no_events: pa.Table | None, rejected: pa.Table | None, options: RunOptions
 ) -> pa.Table | None:
     """Return the rows rejected before types were guessed, after it, and by the file's reader."""
@@ -226,12 +224,12 @@ def warnings_of_times(stream: Stream, options: RunOptions) -> tuple[str, ...]:
 
 def texts_compared(plan: Plan, table: pa.Table) -> tuple[str, ...]:
     """Return warnings of texts that queries compare."""
-    read = dict.fromkeys(name for unit in plan.units for name in unit.attributes)
-    there = [name for name in read if name in table.column_names]
-    return tuple(text_orders(plan.workload, table.select(there)))
+    attributes_read = dict.fromkeys(name for unit in plan.units for name in unit.attributes)
+    present = [name for name in attributes_read if name in table.column_names]
+    return tuple(text_orders(plan.workload, table.select(present)))
 
 
-def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
+def inspect_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
     """Return whether the times of events are numbers, and whether they have nanoseconds.
 
     Raises InputError for unknown columns, and columns that cannot be a time.
@@ -255,15 +253,15 @@ def prepare(
     numbers = numbers_for_text(time)
     types = types_of(table, options.type)
     clock = options.clock.per_microsecond
-    read, kind = as_ticks(numbers, options.time_unit, clock, threads)
-    order = None if read.null_count else order_in_ranges(to_numpy(read), threads)
+    read_ticks, kind = as_ticks(numbers, options.time_unit, clock, threads)
+    order = None if read_ticks.null_count else order_in_ranges(to_numpy(read_ticks), threads)
     ascending = order in {ASCENDING, DISTINCT}
-    ticks = within(read, options.largest_time, threads, ascending=ascending)
+    ticks = within(read_ticks, options.largest_time, threads, ascending=ascending)
     rejected: pa.Table | None = None
-    added: dict[str, pa.Array] = {}
+    time_columns: dict[str, pa.Array] = {}
     odd: pa.Array | None = None  # why an event's possible times are unusable
     if options.uncertain is not None:
-        ticks, added, odd = possible_times(table, ticks, types, options)
+        ticks, time_columns, odd = possible_times(table, ticks, types, options)
     if ticks.null_count or types.null_count or (odd is not None and odd.null_count < len(odd)):
         reasons = unusable_reasons(time, ticks, types)
         if odd is not None:
@@ -273,13 +271,13 @@ def prepare(
             table, reasons, allowed=options.allow_rejects, time=options.time
         )
         ticks, types, numbers = (column.filter(usable) for column in (ticks, types, numbers))
-        added = {name: column.filter(usable) for name, column in added.items()}
-    for name, column in added.items():
+        time_columns = {name: column.filter(usable) for name, column in time_columns.items()}
+    for name, column in time_columns.items():
         table = table.append_column(name, column)
     if options.time in table.column_names and numbers.type != time.type:
         table = table.set_column(table.column_names.index(options.time), options.time, numbers)
     times = to_numpy(ticks)
-    if order is None or ticks is not read:
+    if order is None or ticks is not read_ticks:
         order = order_in_ranges(times, threads)
     rows: pa.Array | None = None
     if options.order_by or order == DISORDERED:
@@ -318,7 +316,9 @@ def _run_unit(
         threads = threads_for(len(stream.times), options.threads)
     alone = keys.count == 1  # then events with equal times have the same key
     ordered = stream.ordered or (not alone and not has_ties(stream.times, keys.key, threads))
-    tied = 0 if ordered else count_tied(unit, stream.times, keys, places, stream.column, threads)
+    tied_count = (
+        0 if ordered else count_tied(unit, stream.times, keys, places, stream.column, threads)
+    )
     state = keys.count * kind.bytes_per_key(unit)
     one_slot = state > STATE_LIMIT
     operator_options = OperatorOptions(
@@ -338,16 +338,16 @@ def _run_unit(
 
     def results(outputs: Iterable[pa.RecordBatch]) -> list[pa.Table]:
         def present(table: pa.Table, form: ResultForm) -> pa.Table:
-            shown = presented(table, form, stream.kind)
-            return shown if after is None else after(shown)
+            presented_table = presented(table, form, stream.kind)
+            return presented_table if after is None else after(presented_table)
 
         result = results_of(unit, outputs, groups, types, present, threads)
         return [table for table, _ in result]
 
     if len(shares.by_thread) > 1:
         new_operator = partial(kind.operator, unit, operator_options)
-        given_out, counted = run_in_threads(shares, new_operator, len(events.times))
-        return results(given_out), replace(counted, tied=tied)
+        thread_outputs, thread_statistics = run_in_threads(shares, new_operator, len(events.times))
+        return results(thread_outputs), replace(thread_statistics, tied=tied_count)
     operator = kind.operator(unit, operator_options)
     outputs = outputs_of(operator, shares.by_thread[0])
     if in_pieces and not kind.adds_up(unit) and after is None:
@@ -365,6 +365,6 @@ def _run_unit(
             table = pa.Table.from_batches([output])
             result = kind.finish(unit, int(queries[0]), table, groups, types)
             yield unit.names[queries[0]], presented(result, form, stream.kind)
-        return results(outputs_so_far), replace(operator.statistics, tied=tied)
+        return results(outputs_so_far), replace(operator.statistics, tied=tied_count)
     tables = results(outputs)
-    return tables, replace(operator.statistics, tied=tied)
+    return tables, replace(operator.statistics, tied=tied_count)

@@ -20,7 +20,7 @@ from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.units import Read, batch_of, event_classes
 
-NAMED = 4  # columns that every batch has: key, group, time and class
+FIXED_COLUMNS = 4  # columns that every batch has: key, group, time and class
 NO_CLASS = np.iinfo(np.int64).min
 
 
@@ -71,22 +71,28 @@ class Events:
         return event_classes(self.unit, self.numbers.make(begin, end), self.names, read)
 
 
-def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.RecordBatch]:
+def split_by_thread(
+    batch: pa.RecordBatch, threads: int, *, keeps_all: bool
+) -> list[pa.RecordBatch]:
     """Return each thread's rows of a batch: those of keys k with k % threads == thread.
 
     Keys are renumbered to k // threads; rows without a key (-1) belong to the first thread.
     Irrelevant rows are dropped, unless the unit keeps all.
     """
-    keys, groups, times, classes = (to_numpy(column) for column in batch.columns[:NAMED])
+    keys, groups, times, classes = (to_numpy(column) for column in batch.columns[:FIXED_COLUMNS])
     size = batch.num_rows
     owners, edges = np.empty(size, dtype=np.uint8), np.zeros(threads + 1, dtype=np.int64)
-    placed = np.empty(size + 1, dtype=np.int32)
+    ends = np.empty(size + 1, dtype=np.int32)
     assign_rows(threads, NO_CLASS if keeps_all else 0, keys, classes, owners)
-    place_rows(owners, placed, edges)
-    rows = placed[: edges[threads]]
+    place_rows(owners, ends, edges)
+    rows = ends[: edges[threads]]
     parts = [np.empty(len(rows), dtype=column.dtype) for column in (keys, groups, times, classes)]
     move_rows(threads, rows, keys, groups, times, classes, *parts)
-    picked = to_arrow(rows)
-    carried = [pc.take(column, picked, boundscheck=False) for column in batch.columns[NAMED:]]
-    together = pa.RecordBatch.from_arrays([*map(to_arrow, parts), *carried], schema=batch.schema)
+    row_indices = to_arrow(rows)
+    other_columns = [
+        pc.take(column, row_indices, boundscheck=False) for column in batch.columns[FIXED_COLUMNS:]
+    ]
+    together = pa.RecordBatch.from_arrays(
+        [*map(to_arrow, parts), *other_columns], schema=batch.schema
+    )
     return [together.slice(begin, end - begin) for begin, end in pairwise(edges.tolist())]

@@ -1,7 +1,7 @@
 """Batches that are created once and partitioned by key, for threads that process different keys.
 
-A thread whose next part does not exist yet creates the next batch that no thread has begun, so no
-thread waits while there is a batch to create, and faster threads create more.
+A thread whose next part does not exist yet creates the next batch that no thread has started, so no
+thread waits while a batch can be created, and faster threads create more.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from threading import Condition
 
 import pyarrow as pa
 
-SPARE = 4  # batches, beyond one for each thread, that may exist before all have taken the first
+BATCHES_AHEAD = 4  # batches that may exist in addition to one per thread
 
 
 class Parting:
@@ -76,5 +76,5 @@ class Parting:
 
     def _may_begin(self) -> bool:
         """Return whether a further range may be begun."""
-        ahead = min(self._parts_taken) + len(self._parts) + SPARE
+        ahead = min(self._parts_taken) + len(self._parts) + BATCHES_AHEAD
         return self._next_range < min(len(self._ranges), ahead)

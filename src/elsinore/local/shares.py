@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.local.events import Events, parted
+from elsinore.local.events import Events, split_by_thread
 from elsinore.local.parting import Parting
 from elsinore.model.window import Window, common_borders, last_window, window_start
 from elsinore.operators import kind_for
@@ -27,7 +27,7 @@ from elsinore.threads import nothing
 
 STRETCH = 2**18  # rows of a batch
 COMBINED_ROWS = 2**22  # rows of a batch for operators that keep batches, to combine fewer
-TURNS = 8  # most shares of equal size per thread
+TURNS = 8  # maximum of equal shares per thread
 SHARE = 2**19  # least rows of an equal share; closing the operator costs too much for fewer
 LAST = 2**17  # least rows of the last shares, which are few
 EVEN = 1.1  # accepted ratio of the slowest thread's time to the ideal time
@@ -68,25 +68,25 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
     if threads > 1:
 
         def part(begin: int, end: int) -> list[pa.RecordBatch]:
-            return parted(events.batch(begin, end), threads, keeps_all=unit.keeps_all)
+            return split_by_thread(events.batch(begin, end), threads, keeps_all=unit.keeps_all)
 
         parting = Parting(part, stretches(0, rows, keys), threads)
         parts = [parting.parts(thread) for thread in range(threads)]
         return Shares(
             [
-                [put_together(thread_batches) if keeps_batches else thread_batches]
+                [combine_batches(thread_batches) if keeps_batches else thread_batches]
                 for thread_batches in parts
             ],
             parting.stop,
         )
     to_the_end = keeps_batches and isinstance(
         windows, str
-    )  # what is put together then comes in one piece
+    )  # combined batches are then in one piece
     ranges = [(0, rows)] if to_the_end else stretches(0, rows, keys, keeps_batches=keeps_batches)
     return Shares([[itertools.starmap(events.batch, ranges)]])
 
 
-def put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def combine_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Combine batches into ones of at least COMBINED_ROWS rows, except the last."""
     waiting, rows = list[pa.RecordBatch](), 0
     for batch in batches:
@@ -157,10 +157,10 @@ def _cut(
 
 def _longest(spans: Sequence[tuple[int, int]], threads: int) -> int:
     """Return the greatest number of rows of a thread if threads take ranges in turn."""
-    taken = [0] * threads
+    rows_by_thread = [0] * threads
     for begin, end in spans:
-        taken[taken.index(min(taken))] += end - begin
-    return max(taken)
+        rows_by_thread[rows_by_thread.index(min(rows_by_thread))] += end - begin
+    return max(rows_by_thread)
 
 
 def stretches(

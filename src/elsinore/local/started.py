@@ -75,7 +75,7 @@ class PlannedLocalStream:
         engine or version.
         """
         check_outputs(self._reading, self._pace.early, rejects, early)
-        pace = _paced(self._pace, trigger)
+        pace = _with_trigger(self._pace, trigger)
         target = target_of(path, format, sink, foreach_batch, self._planner.queries)
         if early is None and pace.early is not None:
             early = early_to(target)
@@ -179,7 +179,7 @@ def planned_local(
     return PlannedLocalStream(planner, options, source, pace)
 
 
-def _paced(pace: Pace, trigger: Trigger | None) -> Pace:
+def _with_trigger(pace: Pace, trigger: Trigger | None) -> Pace:
     """Return the pace with one of Spark's triggers. Raises InputError for unsupported ones."""
     if not trigger:
         return pace

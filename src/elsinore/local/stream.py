@@ -101,22 +101,22 @@ class LocalStream:
         version or engine, and the errors of the source.
         """
         checkpoint.prepare()
-        known = checkpoint.stream(ENGINE)
+        description = checkpoint.stream(ENGINE)
         self.progress = ProgressLog()
         self._checkpoint, self._sink, self._pace = checkpoint, sink, pace
         self._rejects, self._early = rejects, early
         self._stopped = threading.Event()
         self._source: StreamSource = place.open(checkpoint.folder_log)
-        self._names = {*planner.meanings, *(known or {"queries": ()})["queries"]}
+        self._names = {*planner.meanings, *(description or {"queries": ()})["queries"]}
         blob = checkpoint.state()
         self._offset: Offset | None = None
         self._batch, self._now, self._wall = 0, 0.0, time.time()
-        if known is None or blob is None:
+        if description is None or blob is None:
             self._live: Live = start(planner, self._source.schema, options)
         else:
-            self._live = self._continued(planner, blob, options)
+            self._live = self._restore(planner, blob, options)
         self._live.now, self._live.today = lambda: self._now, lambda: self._wall
-        self._unfinished = self._begun_before()
+        self._unfinished = self._unfinished_plan()
         checkpoint.save_stream(ENGINE, {"queries": planner.meanings})
         self._is_first = True  # micro-batch since the start
         self._early_at = self._idle_since = time.monotonic()
@@ -140,33 +140,36 @@ class LocalStream:
         until = self._source.available() if self._pace.once else None
         try:
             while not self._stopped.is_set():
-                started = time.monotonic()
-                planned, self._unfinished = self._unfinished or self._planned(started, until), None
-                if planned is not None:
-                    progress = self._micro_batch(planned, started)
+                start_time = time.monotonic()
+                plan, self._unfinished = (
+                    self._unfinished or self._plan_batch(start_time, until),
+                    None,
+                )
+                if plan is not None:
+                    progress = self._micro_batch(plan, start_time)
                     if each is not None:
                         each(progress)
-                has_events = planned is not None and planned.end != planned.begin
-                if (planned is not None and planned.ends) or (self._pace.once and not has_events):
+                has_events = plan is not None and plan.end != plan.begin
+                if (plan is not None and plan.ends) or (self._pace.once and not has_events):
                     break
                 if not has_events or not self._pace.once:
-                    self._stopped.wait(max(0.0, started + self._pace.every - time.monotonic()))
+                    self._stopped.wait(max(0.0, start_time + self._pace.every - time.monotonic()))
         finally:
             self._source.close()
             self._sink.close()
 
-    def _planned(self, started: float, until: Offset | None) -> BatchPlan | None:
+    def _plan_batch(self, start_time: float, until: Offset | None) -> BatchPlan | None:
         """Plan the next micro-batch and save the plan for replays; None if there is none."""
         begin = self._source.first() if self._offset is None else self._offset
         end = self._source.advance(begin, self._pace.limit, until)
         has_events = end != begin
         if has_events:
-            self._idle_since = started
-        ends = not has_events and self._is_over(started)
+            self._idle_since = start_time
+        ends = not has_events and self._is_over(start_time)
         self._offset = begin
-        if not (has_events or ends or self._wants_tick(started)):
+        if not (has_events or ends or self._wants_tick(start_time)):
             return None
-        planned = BatchPlan(
+        plan = BatchPlan(
             number=self._batch,
             begin=begin,
             end=end,
@@ -175,21 +178,21 @@ class LocalStream:
             unread=self._source.lag(end),
             ends=ends,
         )
-        self._checkpoint.save_begun(asdict(planned))
-        return planned
+        self._checkpoint.save_batch_plan(asdict(plan))
+        return plan
 
-    def _micro_batch(self, planned: BatchPlan, started: float) -> StreamProgress:
+    def _micro_batch(self, plan: BatchPlan, start_time: float) -> StreamProgress:
         """Read, compute and write one micro-batch; then save the state."""
-        end, ends = planned.end, planned.ends
-        self._now, self._wall = planned.now, planned.wall
+        end, ends = plan.end, plan.ends
+        self._now, self._wall = plan.now, plan.wall
         before = self._live.statistics
         rows: dict[str, list[pa.Table]] = {}
         rejects: list[pa.Table] = []
         events = 0
         empty = no_table(self._source.schema)
-        for partition in planned.unread:
+        for partition in plan.unread:
             _collect(rows, self._live.push(empty, partition=partition))
-        for split in self._source.splits(planned.begin, end):
+        for split in self._source.splits(plan.begin, end):
             part = self._source.reader.read(split)
             events += part.events.num_rows
             rejects.append(part.rejects)
@@ -208,26 +211,28 @@ class LocalStream:
             self._discard_rest()
         if any(table.num_rows for table in rejects) and self._rejects is not None:
             self._rejects(self._batch, pa.concat_tables(rejects))
-        self._write_early(started, ends=ends)
+        self._write_early(start_time, ends=ends)
         self._sink.flush()
         blob = self._save(end, ends=ends)
-        after, reached = self._live.statistics, self._live.watermark_seconds
+        live_statistics, reached = self._live.statistics, self._live.watermark_seconds
         progress = StreamProgress(
             batch=self._batch,
             events=events,
-            rejected=unread + after.rejected - before.rejected,
-            late=after.late - before.late,
+            rejected=unread + live_statistics.rejected - before.rejected,
+            late=live_statistics.late - before.late,
             rows={name: table.num_rows for name, table in results.items()},
-            watermark=after.watermark,
+            watermark=live_statistics.watermark,
             greatest=self._live.greatest_time,
-            waiting=after.waiting,
-            keys=after.open_keys,
+            waiting=live_statistics.waiting,
+            keys=live_statistics.open_keys,
             state_bytes=blob,
-            seconds=time.monotonic() - started,
+            seconds=time.monotonic() - start_time,
             finished=time.time(),
-            lag=sum(planned.unread.values()),
-            open_windows=dict.fromkeys(after.open_windows, 0) if ends else after.open_windows,
-            sharing=bursts_since(_bursts(before.operators), _bursts(after.operators)),
+            lag=sum(plan.unread.values()),
+            open_windows=dict.fromkeys(live_statistics.open_windows, 0)
+            if ends
+            else live_statistics.open_windows,
+            sharing=bursts_since(_bursts(before.operators), _bursts(live_statistics.operators)),
             watermark_delay=None if reached is None else time.time() - reached,
         )
         self.progress.add(progress)
@@ -252,14 +257,14 @@ class LocalStream:
         return len(blob)
 
     def _write_early(self, now: float, *, ends: bool) -> None:
-        every = self._pace.early
-        if self._early is None or every is None or ends or now - self._early_at < every:
+        interval = self._pace.early
+        if self._early is None or interval is None or ends or now - self._early_at < interval:
             return
         self._early_at = now
         for name, table in self._live.early():
             self._early(name, self._batch, table)
 
-    def _continued(self, planner: Planner, blob: bytes, options: LiveOptions) -> Live:
+    def _restore(self, planner: Planner, blob: bytes, options: LiveOptions) -> Live:
         """Return the live run of a saved state, and restore the stream's progress."""
         facts, parts = unpack_state(OWNER, blob)
         schema = self._source.schema
@@ -268,14 +273,14 @@ class LocalStream:
             self._now = float(facts["now"])
             if facts["ended"]:
                 return start(planner, schema, options)
-            saved = bytes(parts["live"])
+            saved_run = bytes(parts["live"])
         changes = {name: getattr(options, name) for name in LENGTHS}
         changes["rejects"] = options.request.rejects
-        return resume(planner, saved, schema, changes, now=lambda: self._now)
+        return resume(planner, saved_run, schema, changes, now=lambda: self._now)
 
-    def _begun_before(self) -> BatchPlan | None:
+    def _unfinished_plan(self) -> BatchPlan | None:
         """Return the plan of a micro-batch that was started but not finished, or None."""
-        facts = self._checkpoint.begun()
+        facts = self._checkpoint.batch_plan()
         with reading_state(OWNER):
             if facts is None or int(facts["number"]) != self._batch:
                 return None

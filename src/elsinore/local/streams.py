@@ -47,9 +47,9 @@ def run(
     Raises QuerySemanticError if a predicate reads a missing attribute, InputError for events with
     a missing or invalid time, and for events without a type that the query requires.
     """
-    table = _typed(as_table(data), type)
-    timed = time in table.column_names
-    if timed:
+    table = _with_type_column(as_table(data), type)
+    has_times = time in table.column_names
+    if has_times:
         table = _in_order(table, time)
     elif time != TIME:
         raise missing_attribute(time, table.column_names, "time")
@@ -57,11 +57,11 @@ def run(
     keys = encode_keys([whole(table[name]) for name in by], (), (), table.num_rows)
     places, values = run_rows(query, table, keys.key, keys.count)
     if not len(places):
-        named = [name for name in (*by, time, TYPE) if name in table.column_names]
-        why = why_no_value(query, table, keys.key, named)
+        required_columns = [name for name in (*by, time, TYPE) if name in table.column_names]
+        why = why_no_value(query, table, keys.key, required_columns)
         if why is not None:
             warnings.warn(why, NoValueWarning, stacklevel=3)
-    return _result(table, by, places, values, time if timed else None)
+    return _result(table, by, places, values, time if has_times else None)
 
 
 def no_values(table: pa.Table, keys: Sequence[str], time: str) -> pa.Table:
@@ -97,7 +97,7 @@ def take_rows(
     type: str = TYPE,  # noqa: A002 - the word for it
 ) -> pa.Table:
     """Push all rows of a table to a stream; return positions and values."""
-    table = _typed(as_table(data), type)
+    table = _with_type_column(as_table(data), type)
     start = stream.position
     truths = bits(stream.streams.bits, table)
     output = stream.streams.take_rows(table, truths, last=stream.last)
@@ -111,7 +111,7 @@ def iterate_rows(
     type: str = TYPE,  # noqa: A002 - the word for it
 ) -> Iterator[tuple[int, Any]]:
     """Push the rows of a table to a stream, a batch at a time; yield positions and values."""
-    table = _typed(as_table(data), type)
+    table = _with_type_column(as_table(data), type)
     for begin in range(0, table.num_rows, CHUNK):
         part = table.slice(begin, CHUNK)
         start = stream.position
@@ -121,7 +121,7 @@ def iterate_rows(
             yield start + place, value
 
 
-def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for it
+def _with_type_column(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for it
     """Return a table whose types of events are in the column `type`."""
     if type == TYPE:
         return table
@@ -135,12 +135,12 @@ def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for
 def _result(
     table: pa.Table, by: Sequence[str], places: Any, values: pa.Array, time: str | None
 ) -> pa.Table:
-    shown = {name: picked(whole(table[name]), places) for name in by}
+    key_columns = {name: picked(whole(table[name]), places) for name in by}
     if time is None:
         where = {POSITION: to_arrow(places, pa.int64())}
     else:
         where = {time: picked(whole(table[time]), places)}
-    return pa.table(shown | where | {"value": values})
+    return pa.table(key_columns | where | {"value": values})
 
 
 def _in_order(table: pa.Table, time: str) -> pa.Table:
@@ -154,11 +154,13 @@ def _in_order(table: pa.Table, time: str) -> pa.Table:
         times = pc.if_else(pc.is_finite(times), times, to_scalar(None))
     if times.null_count:
         bad = np.flatnonzero(to_numpy(times.is_null()))
-        few = ", ".join(f"{column[row].as_py()!r} in row {row}" for row in bad[:SHOWN].tolist())
+        examples = ", ".join(
+            f"{column[row].as_py()!r} in row {row}" for row in bad[:SHOWN].tolist()
+        )
         raise InputError(
             f"{len(bad)} event{'s have' if len(bad) > 1 else ' has'} no time that can be read "
-            f"(column '{time}'): {few}{', ...' if len(bad) > SHOWN else ''}. Drop such events, or "
-            "give them a time."
+            f"(column '{time}'): {examples}{', ...' if len(bad) > SHOWN else ''}. Drop such "
+            "events, or give them a time."
         )
     if len(times) < 2 or pc.all(pc.less_equal(times[:-1], times[1:])).as_py():
         return table

@@ -16,7 +16,7 @@ def assign_rows(
     classes: cython.const_longlong[::1],
     owners: cython.uchar[::1],
 ) -> None:
-    """Put the thread of each row into `owners`, or `threads` if its class is below the least.
+    """Write the thread of each row to `owners`, or `threads` if its class is below the least.
 
     Rows without a key (-1) belong to the first thread.
     """
@@ -34,7 +34,7 @@ def assign_rows(
 def place_rows(
     owners: cython.const_uchar[::1], rows: cython.int[::1], edges: cython.longlong[::1]
 ) -> None:
-    """Put the rows of each thread one after another into `rows`, which is longer by one.
+    """Write the rows of each thread one after another to `rows`, which is longer by one.
 
     `edges` receives 0, then the end of each thread's rows. All rows are scanned for each thread
     without a branch; one scan that looks up each row's destination takes twice as long.

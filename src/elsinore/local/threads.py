@@ -17,8 +17,8 @@ from elsinore.local.shares import Share, Shares
 from elsinore.operators import Operator, OperatorStatistics
 from elsinore.threads import cores, in_threads
 
-MOST = 2**8 - 1  # threads, whose numbers are bytes
-WORTH = 2**17  # events of a thread below which another operator makes a run slower
+MOST_THREADS = 2**8 - 1  # threads, whose numbers are bytes
+LEAST_EVENTS = 2**17  # events of a thread below which another operator makes a run slower
 
 
 def threads_for(events: int, most: int | None) -> int:
@@ -27,7 +27,7 @@ def threads_for(events: int, most: int | None) -> int:
     >>> threads_for(10**7, 2), threads_for(1000, None)
     (2, 1)
     """
-    return max(1, min(cores() if most is None else most, events // WORTH, MOST))
+    return max(1, min(cores() if most is None else most, events // LEAST_EVENTS, MOST_THREADS))
 
 
 def outputs_of(
@@ -55,28 +55,28 @@ def run_in_threads(
     have `rows` rows in total, including irrelevant ones. Operators exist at the same time, so their
     memory is summed. Threads only wait for one another at the end.
     """
-    failed = Event()
+    has_failed = Event()
 
     def work(
         shares_of_thread: Iterable[Share],
     ) -> tuple[list[pa.RecordBatch], OperatorStatistics] | None:
-        if failed.is_set():
+        if has_failed.is_set():
             return None
         operator = new_operator()
-        outputs = list(outputs_of(operator, shares_of_thread, failed.is_set))
+        outputs = list(outputs_of(operator, shares_of_thread, has_failed.is_set))
         return outputs, operator.statistics
 
     def fail() -> None:
-        failed.set()
+        has_failed.set()
         shares.stop()
 
     results = in_threads(
         [partial(work, shares_of_thread) for shares_of_thread in shares.by_thread], fail
     )
-    done = [result for result in results if result is not None]
-    together = done[0][1]
-    for _, statistics in done[1:]:
-        together = together.added(statistics)
-    state_bytes = sum(operator_statistics.state_bytes for _, operator_statistics in done)
-    together = replace(together, events=rows, state_bytes=state_bytes)
-    return [output for outputs, _ in done for output in outputs], together
+    finished = [result for result in results if result is not None]
+    total = finished[0][1]
+    for _, statistics in finished[1:]:
+        total = total.added(statistics)
+    state_bytes = sum(operator_statistics.state_bytes for _, operator_statistics in finished)
+    total = replace(total, events=rows, state_bytes=state_bytes)
+    return [output for outputs, _ in finished for output in outputs], total

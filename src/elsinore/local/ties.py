@@ -36,9 +36,9 @@ def count_tied(
     if not len(rows):
         return 0
     numbers, names = places
-    taken = to_arrow(rows)
+    row_indices = to_arrow(rows)
     codes = event_classes(
-        unit, numbers.whole(threads)[rows], names, lambda name: read(name).take(taken)
+        unit, numbers.whole(threads)[rows], names, lambda name: read(name).take(row_indices)
     )
     codes = ClassFilter(unit).apply(codes)
     is_relevant = codes >= 0

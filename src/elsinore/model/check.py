@@ -73,10 +73,10 @@ def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
     >>> variables_named(pattern, "A")
     ('first', 'second')
     """
-    named = pt.events(pattern)
-    if any(event.variable == name for event in named):
+    pattern_events = pt.events(pattern)
+    if any(event.variable == name for event in pattern_events):
         return (name,)
-    return tuple(dict.fromkeys(event.variable for event in named if event.type == name))
+    return tuple(dict.fromkeys(event.variable for event in pattern_events if event.type == name))
 
 
 def _error(query: Clauses, message: str, span: Span | None, *choices: str) -> QuerySemanticError:
@@ -127,7 +127,7 @@ def _is_unknown(node: ex.Expression) -> bool:
 
 
 def _is_refused(item: ReturnItem, variables: set[str]) -> bool:
-    """Return whether another rule reports an item: an unknown function, a whole event."""
+    """Return whether another rule reports an item: an unknown function or a whole event."""
     return any(
         _is_unknown(node) or (isinstance(node, Column) and node.name in variables)
         for node in ex.walk(item.expression)
@@ -306,8 +306,8 @@ def _functions_known(
         if node.name in MATCH_FUNCTIONS:
             least, most = MATCH_FUNCTIONS[node.name]
             if not least <= len(node.arguments) <= most:
-                takes = "no argument" if most == 0 else "the name of an attribute, or nothing"
-                yield _error(query, f"{node.name} takes {takes}.", node.span)
+                parameters = "no argument" if most == 0 else "the name of an attribute, or nothing"
+                yield _error(query, f"{node.name} takes {parameters}.", node.span)
             elif any(not isinstance(argument, Column) for argument in node.arguments):
                 message = f"{node.name} takes the name of an attribute: {node.name}(id)."
                 yield _error(query, message, node.span)
@@ -334,8 +334,8 @@ def _functions_known(
                 )
                 yield _error(query, message, node.span)
                 continue
-            known = [*names, *(name.upper() for name in sorted(SQL_FUNCTIONS))]
-            near = did_you_mean(_SYNONYMS.get(node.name, node.name), known)
+            function_names = [*names, *(name.upper() for name in sorted(SQL_FUNCTIONS))]
+            near = did_you_mean(_SYNONYMS.get(node.name, node.name), function_names)
             hint = _user_aggregate_hint(node.name, read) if in_return and not near else ""
             yield _error(
                 query,
@@ -385,7 +385,7 @@ def _readings(query: Clauses, matches: ex.Expression) -> str:
     """Return the two possible meanings of an aggregate over `b[]`; without one only the remedy."""
     match matches:
         case Call(name, (Attribute(variable, attribute, Reference.ALL),)) if name in AGGREGATES:
-            of = "" if attribute is None else f".{attribute}"
+            attribute_text = "" if attribute is None else f".{attribute}"
             beside = "COUNT(*)"
             for item in query.returns:
                 if _item_kinds(item) == {Kind.TRENDS}:
@@ -394,9 +394,10 @@ def _readings(query: Clauses, matches: ex.Expression) -> str:
                             beside = f"{trend}({named}{'' if read is None else '.' + read})"
                     break
             return (
-                f"Over all trends it is {name}({variable}{of}), one number for each group and "
-                f"window, beside {beside}; of each match it is {name}({variable}[]{of}), in a row "
-                f"of its own, and there is no {beside} beside it. Write two queries for both."
+                f"Over all trends it is {name}({variable}{attribute_text}), one number for each "
+                f"group and window, beside {beside}; of each match it is "
+                f"{name}({variable}[]{attribute_text}), in a row of its own, and there is no "
+                f"{beside} beside it. Write two queries for both."
             )
         case _:
             return f"Compute them in two queries{_of_each_match(query)}."
@@ -409,25 +410,25 @@ def _of_each_match(query: Clauses) -> str:
             case Call(name, (Attribute(variable, attribute, Reference.PLAIN),)) if _item_kinds(
                 item
             ) == {Kind.TRENDS}:
-                of = "" if attribute is None else f".{attribute}"
-                each = f"{name}({variable}[]{of})"
-                return f", or write {each} for the {name} of each match"
+                attribute_text = "" if attribute is None else f".{attribute}"
+                aggregate_text = f"{name}({variable}[]{attribute_text})"
+                return f", or write {aggregate_text} for the {name} of each match"
     return ""
 
 
 def result_columns_have_distinct_names(query: Clauses) -> Iterator[QueryError]:
     """Aliases are distinct, and differ from the columns that every result has."""
-    taken = {"window_start", "window_end"} if query.window else set()
+    used_names = {"window_start", "window_end"} if query.window else set()
     for item in query.returns:
         if item.alias is None:
             continue
-        if item.alias in taken or (item.alias in query.group_by):
+        if item.alias in used_names or (item.alias in query.group_by):
             yield _error(
                 query,
                 f"Two columns of the result are named '{item.alias}': choose another alias.",
                 item.expression.span,
             )
-        taken.add(item.alias)
+        used_names.add(item.alias)
 
 
 def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
@@ -449,8 +450,8 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                 yield _error(query, without_variable[id(node)], node.span)
             elif isinstance(node, Attribute):
                 yield from _known(query, node)
-                named = variables_named(query.pattern, node.variable)
-                if named and not positive.intersection(named):
+                variables = variables_named(query.pattern, node.variable)
+                if variables and not positive.intersection(variables):
                     yield _error(
                         query,
                         f"'{node.variable}' is under NOT: no trend or match contains such an "
@@ -509,7 +510,7 @@ def _aggregates_without_variable(query: Clauses, expression: ex.Expression) -> d
 def whole_events_are_counted_or_listed(query: Clauses) -> Iterator[QueryError]:
     """Events without an attribute are arguments of COUNT, or the list `b[]` of a variable."""
     for item in query.returns:
-        counted = {
+        allowed = {
             id(argument)
             for node in ex.walk(item.expression)
             if isinstance(node, Call) and node.name in AGGREGATES
@@ -517,7 +518,7 @@ def whole_events_are_counted_or_listed(query: Clauses) -> Iterator[QueryError]:
         }
         for node in ex.attributes(item.expression):
             plain = node.name is None and node.reference is Reference.PLAIN
-            if plain and id(node) not in counted:
+            if plain and id(node) not in allowed:
                 message = (
                     f"'{node.variable}' is an event: name one of its attributes, or write "
                     f"{node.variable}[] for the list of them."
@@ -654,8 +655,8 @@ def expressions_have_types(query: Clauses) -> Iterator[QueryError]:
 
     The kinds of attributes are not known yet: all possible kinds are considered.
     """
-    wanted = [(predicate, AttributeKind.BOOLEAN) for predicate in query.where]
-    for expression, kind in [*wanted, *((item.expression, None) for item in query.returns)]:
+    required_kinds = [(predicate, AttributeKind.BOOLEAN) for predicate in query.where]
+    for expression, kind in [*required_kinds, *((item.expression, None) for item in query.returns)]:
         for mistake in mistakes(expression, lambda _: None, kind):
             yield _error(query, mistake.message, mistake.span or expression.span)
 

@@ -26,7 +26,7 @@ _COMPARED_WITHIN_AN_EVENT = {
     BYTES: f"Bytes of one event cannot be compared with those of another. {_SUBSTITUTE}",
     CLOCK: f"A time of day cannot be compared with that of another event. {_SUBSTITUTE}",
 }
-_PART = "Give the events a column that holds the part of it that matters, or its text, and name it."
+_PART = "Give the events a column with the relevant part of it, or its text, and name that."
 _NO_KEY = {
     NESTED: f"a struct, an array or a map cannot be a key. {_PART}",
     INTERVAL: f"an interval with months cannot be a key. {_PART}",

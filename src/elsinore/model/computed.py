@@ -45,10 +45,10 @@ class ComputedName(str):
 
     def __new__(cls, text: str, expression: Expression | None = None) -> Self:
         """Return a name; unpickling sets the expression later."""
-        made = super().__new__(cls, text)
+        name_object = super().__new__(cls, text)
         if expression is not None:
-            made.expression = expression
-        return made
+            name_object.expression = expression
+        return name_object
 
     @classmethod
     def of(cls, expression: Expression) -> ComputedName:
@@ -98,10 +98,10 @@ def with_computed(expression: Expression, query: str, errors: list[QueryError]) 
     if not has_sql(expression):
         return expression
     if _looks_into_another_event(expression):
-        parts = (_computed(part, query, errors) for part in children(expression))
+        parts = (_computed_attribute(part, query, errors) for part in children(expression))
         return with_children(expression, tuple(parts))
     if is_sql(expression):
-        return _computed(expression, query, errors)
+        return _computed_attribute(expression, query, errors)
     parts = (with_computed(part, query, errors) for part in children(expression))
     return with_children(expression, tuple(parts))
 
@@ -114,7 +114,7 @@ def _looks_into_another_event(node: Expression) -> bool:
     return len(events) > 1
 
 
-def _computed(expression: Expression, query: str, errors: list[QueryError]) -> Expression:
+def _computed_attribute(expression: Expression, query: str, errors: list[QueryError]) -> Expression:
     """Return the computed attribute for an expression; attributes are returned unchanged."""
     if isinstance(expression, Attribute):
         return expression
@@ -122,11 +122,11 @@ def _computed(expression: Expression, query: str, errors: list[QueryError]) -> E
     if error is not None:
         errors.append(error)
         return expression
-    read = attributes(expression)[0]
-    own = with_attributes(expression, lambda leaf: Attribute("", leaf.name))
-    if isinstance(own, Call):
-        own = replace(own, span=expression.span)
-    return replace(read, name=ComputedName.of(own), span=expression.span)
+    attribute = attributes(expression)[0]
+    event_expression = with_attributes(expression, lambda leaf: Attribute("", leaf.name))
+    if isinstance(event_expression, Call):
+        event_expression = replace(event_expression, span=expression.span)
+    return replace(attribute, name=ComputedName.of(event_expression), span=expression.span)
 
 
 def with_functions(
@@ -157,16 +157,17 @@ def _mistake(node: Expression, query: str) -> QuerySemanticError | None:
     for part in walk(node):
         if isinstance(part, Call) and part.name in AGGREGATES:
             return QuerySemanticError(
-                f"{_named(node)} is computed for each event, and {part.name} is known at the end. "
-                "Return the aggregate, and compute with it in SQL over the results (--then, "
+                f"{_part_name(node)} is computed for each event, and {part.name} is known at the "
+                "end. Return the aggregate, and compute with it in SQL over the results (--then, "
                 "results.sql).",
                 span=part.span or node.span,
                 query=query,
             )
         if isinstance(part, Column):
-            whose = f"a.{part.name}" if not reads else f"{reads[0].variable}.{part.name}"
+            example = f"a.{part.name}" if not reads else f"{reads[0].variable}.{part.name}"
             return QuerySemanticError(
-                f"Whose '{part.name}'? {_named(node)} is computed for each event: write {whose}.",
+                f"Whose '{part.name}'? {_part_name(node)} is computed for each event: write "
+                f"{example}.",
                 span=part.span or node.span,
                 query=query,
             )
@@ -178,23 +179,26 @@ def _mistake(node: Expression, query: str) -> QuerySemanticError | None:
             )
     if not reads:
         return QuerySemanticError(
-            f"{_named(node)} reads no event, so that it is one constant: write its value.",
+            f"{_part_name(node)} reads no event, so that it is one constant: write its value.",
             span=node.span,
             query=query,
         )
     places = {(read.variable, read.index) for read in reads}
     if len(places) > 1:
-        first, second = list(dict.fromkeys(f"{read.variable}{read.index}" for read in reads))[:2]
+        first_place, second_place = list(
+            dict.fromkeys(f"{read.variable}{read.index}" for read in reads)
+        )[:2]
         return QuerySemanticError(
-            f"{_named(node)} is computed for each event, and this one reads both {first} and "
-            f"{second}. Call it for each of them, and compare or compute with the values.",
+            f"{_part_name(node)} is computed for each event, and this one reads both {first_place} "
+            f"and {second_place}. Call it for each of them, and compare or compute with the "
+            "values.",
             span=node.span,
             query=query,
         )
     return None
 
 
-def _named(node: Expression) -> str:
+def _part_name(node: Expression) -> str:
     """Return the name of a computed part for messages."""
     name = node.name if isinstance(node, Call) else "This"
     return "An element of a list" if name == ELEMENT else name

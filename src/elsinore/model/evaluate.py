@@ -1,6 +1,6 @@
 """The reference evaluator of expressions, one event at a time, in SQL's three-valued logic.
 
-None is null, and the truth value of what is unknown. NaN counts as null, whether it is read from an
+None is null, and the truth value unknown. NaN counts as null, whether it is read from an
 attribute or computed. This is the plain and slow evaluator: `elsinore.runtime` computes the same
 
 """
@@ -30,7 +30,7 @@ from elsinore.model.expression import (
     Operator,
     like_regex,
 )
-from elsinore.model.time_values import MICROSECOND, Moment, Span, computed
+from elsinore.model.time_values import MICROSECOND, Moment, Span, arithmetic
 
 Value = bool | int | float | Decimal | str | Moment | Span
 Lookup = Callable[[Attribute], Value | None]
@@ -101,17 +101,17 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
             truth = _truth(evaluate(operand, lookup))
             return None if truth is None else not truth
         case Negative(operand):
-            turned = evaluate(operand, lookup)
-            if isinstance(turned, Span):
-                return Span(-turned.nanoseconds, turned.fine)
-            number = _number(turned)
+            negated = evaluate(operand, lookup)
+            if isinstance(negated, Span):
+                return Span(-negated.nanoseconds, negated.fine)
+            number = _number(negated)
             return None if number is None else -number
         case IsNull(operand):
             return evaluate(operand, lookup) is None
         case InList(operand, choices):
             element = evaluate(operand, lookup)
             verdicts = [
-                compared(Operator.EQ, element, evaluate(choice, lookup)) for choice in choices
+                compare(Operator.EQ, element, evaluate(choice, lookup)) for choice in choices
             ]
             return True if True in verdicts else None if None in verdicts else False
         case Like(operand, pattern):
@@ -120,10 +120,10 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
                 return None
             return re.fullmatch(like_regex(pattern), text, re.DOTALL) is not None
         case Call("ABS", (operand,)):
-            signed = evaluate(operand, lookup)
-            if isinstance(signed, Span):
-                return Span(abs(signed.nanoseconds), signed.fine)
-            number = _number(signed)
+            magnitude = evaluate(operand, lookup)
+            if isinstance(magnitude, Span):
+                return Span(abs(magnitude.nanoseconds), magnitude.fine)
+            number = _number(magnitude)
             return None if number is None else abs(number)
         case Call("LOG2", (operand,)):
             number = _number(evaluate(operand, lookup))
@@ -131,29 +131,29 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
         case Call(name, (listed, operand)) if name == CONTAINS:
             return _contains(evaluate(listed, lookup), evaluate(operand, lookup))
         case Binary(Operator.AND | Operator.OR as joined):
-            return _join(joined, expression, lookup)
+            return _and_or(joined, expression, lookup)
         case Binary(operation, left, right):
             left_value, right_value = evaluate(left, lookup), evaluate(right, lookup)
             if operation.is_comparison:
-                return compared(operation, left_value, right_value)
+                return compare(operation, left_value, right_value)
             if isinstance(left_value, Moment | Span) or isinstance(right_value, Moment | Span):
-                return computed(operation, left_value, right_value)
+                return arithmetic(operation, left_value, right_value)
             return _compute(operation, _number(left_value), _number(right_value))
         case _:
             raise TypeError(f"not an expression over single events: {expression}")
 
 
-def _contains(listed: Any, value: Value | None) -> bool | None:
+def _contains(values: Any, value: Value | None) -> bool | None:
     """Return whether a list has a value; None if the list, the value or an element is unknown."""
-    if listed is None or value is None:
+    if values is None or value is None:
         return None
     verdicts = [
-        None if is_null(member) else compared(Operator.EQ, value, member) for member in listed
+        None if is_null(member) else compare(Operator.EQ, value, member) for member in values
     ]
     return True if True in verdicts else None if None in verdicts else False
 
 
-def _join(joined: Operator, expression: Expression, lookup: Lookup) -> bool | None:
+def _and_or(joined: Operator, expression: Expression, lookup: Lookup) -> bool | None:
     """Return the AND or OR of all operands of a chain; the decisive truth value wins over null."""
     decisive = joined is Operator.OR
     unknown = False
@@ -186,7 +186,7 @@ def _kind(value: Value) -> type:
     return float if _number(value) is not None else type(value)
 
 
-def compared(operation: Operator, left: Value | None, right: Value | None) -> bool | None:
+def compare(operation: Operator, left: Value | None, right: Value | None) -> bool | None:
     """Return the result of a comparison; None (unknown) for null and for values of two kinds.
 
     >>> compared(Operator.LT, 2, 2.5), compared(Operator.LT, 2, "3"), compared(Operator.LT, 2, None)

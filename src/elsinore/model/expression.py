@@ -239,13 +239,13 @@ def like_regex(pattern: str) -> str:
     characters = iter(pattern)
     for character in characters:
         if character == "\\":
-            escaped = next(characters, "")
-            if escaped not in ("%", "_", "\\"):
+            escaped_character = next(characters, "")
+            if escaped_character not in ("%", "_", "\\"):
                 raise ValueError(
                     "In a LIKE pattern a backslash stands before %, _ or another backslash; "
                     "a backslash itself is written as two."
                 )
-            pieces.append(re.escape(escaped))
+            pieces.append(re.escape(escaped_character))
         else:
             pieces.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
     return "".join(pieces)

@@ -24,13 +24,13 @@ def without_garbage_collection(much: bool = True) -> Iterator[None]:
     >>> gc.isenabled()
     True
     """
-    was_enabled = much and gc.isenabled()
-    if was_enabled:
+    is_enabled = much and gc.isenabled()
+    if is_enabled:
         gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
+        if is_enabled:
             if gc.get_count()[0] > MANY and gc.get_freeze_count() == 0:  # none frozen elsewhere
                 gc.freeze()
                 gc.unfreeze()

@@ -24,7 +24,7 @@ class AfterMatch(Enum):
 
 
 class Kind(Enum):
-    """Which engine answers a query."""
+    """The kinds of queries, each answered by one engine."""
 
     TRENDS = "trends"  # aggregates over all trends
     MATCHES = "matches"  # the matches themselves

@@ -33,7 +33,7 @@ def parameters_of(query: Query) -> frozenset[str]:
 def with_parameters(query: Query, values: Mapping[str, Constant]) -> Query:
     """Return a query with its parameters replaced by values.
 
-    Raises QueryError if a value has the wrong type for its place.
+    Raises QueryError if a value has the wrong type where its parameter is used.
     """
     if not parameters_of(query):
         return query

@@ -22,7 +22,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """`SEQ(p1, ..., pn)`: the parts one after another, anything in between."""
+    """`SEQ(p1, ..., pn)`: the parts one after another, with any events between them."""
 
     parts: tuple[Pattern, ...]
     span: Span | None = field(default=None, compare=False, repr=False)

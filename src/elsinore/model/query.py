@@ -135,9 +135,9 @@ class Workload:
         errors: list[QueryError] = []
         if not self.queries:
             errors.append(QuerySemanticError("A workload needs at least one query."))
-        seen: set[str] = set()
+        names_seen: set[str] = set()
         for query in self.queries:
-            if query.name in seen:
+            if query.name in names_seen:
                 errors.append(
                     QuerySemanticError(
                         f"Two queries are named '{query.name}'. Name each of them differently: "
@@ -146,7 +146,7 @@ class Workload:
                         query=query.name,
                     )
                 )
-            seen.add(query.name)
+            names_seen.add(query.name)
         raise_errors(errors)
 
     def __iter__(self) -> Iterator[Query]:

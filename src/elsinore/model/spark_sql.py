@@ -73,8 +73,8 @@ def _call(node: Call, write: Callable[[Expression], str]) -> str:
         case Call("ELEMENT", (operand, index)):
             return f"{write(operand)}[{write(index)}]"
         case Call(name, arguments):
-            called = name if node.function is not None else name.lower()
-            return f"{called}({', '.join(map(write, arguments))})"
+            function_name = name if node.function is not None else name.lower()
+            return f"{function_name}({', '.join(map(write, arguments))})"
 
 
 def plain_name(name: str) -> str:

@@ -42,14 +42,14 @@ def operand(value: object) -> object:
     (Span(nanoseconds=1000000000, fine=False), Moment(nanoseconds=2000000000, fine=False), 5)
     """
     if isinstance(value, timedelta):
-        fine = getattr(value, "value", None)  # the nanoseconds of a value of pandas
-        return Span(_nanoseconds(value)) if fine is None else Span(fine, fine=True)
+        nanoseconds = getattr(value, "value", None)  # the nanoseconds of a value of pandas
+        return Span(_nanoseconds(value)) if nanoseconds is None else Span(nanoseconds, fine=True)
     if isinstance(value, datetime):
-        fine = getattr(value, "value", None)
-        if fine is not None:
-            return Moment(fine, fine=True)
-        zoned = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-        return Moment(_nanoseconds(zoned - EPOCH))
+        nanoseconds = getattr(value, "value", None)
+        if nanoseconds is not None:
+            return Moment(nanoseconds, fine=True)
+        with_zone = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return Moment(_nanoseconds(with_zone - EPOCH))
     if isinstance(value, date):
         return Moment(_nanoseconds(value - EPOCH.date()))
     return value
@@ -59,7 +59,7 @@ def _nanoseconds(length: timedelta) -> int:
     return length // timedelta(microseconds=1) * MICROSECOND
 
 
-def computed(operator: Operator, left: object, right: object) -> Moment | Span | float | None:
+def arithmetic(operator: Operator, left: object, right: object) -> Moment | Span | float | None:
     """Return the result of an operator of which an operand is a time or a duration; else None.
 
     Also None if the result is null: division by 0, infinity and NaN.

@@ -7,7 +7,7 @@ tables allows has no type, and is a mistake with a place and a reason.
 Times and durations are types of their own. `time - time` is a duration; so are sums and differences
 of durations, and a duration times or divided by a number; a duration divided by a duration is a
 number. A time column of numbers is a time as well (TICKS): its differences (TICK_SPAN) are numbers
-of the column's unit, and only beside these does a bare number count in that unit.
+of the column's unit, and only beside these is a bare number in that unit.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ QUANTITY = AttributeKind.QUANTITY
 Kinds = Callable[[Attribute | Column], AttributeKind | None]  # None: not known
 
 _NUMBERS = (INTEGER, NUMBER)
-_SIGNED = (*_NUMBERS, DURATION, TICK_SPAN)  # what may be negative
+_SIGNED = (*_NUMBERS, DURATION, TICK_SPAN)  # operands of the unary minus
 _QUANTITIES = (*_NUMBERS, TIME, DURATION, TICKS, TICK_SPAN)
 _UNKNOWN = {AttributeKind.NULL}  # fits every operand
 
@@ -80,7 +80,7 @@ def _rules() -> Iterator[Rule]:
         for number in _NUMBERS:
             yield Rule(mul | div, span, number, span)
             yield Rule(mul, number, span, span)
-    for number in _NUMBERS:  # a bare number beside a numeric time counts in the column's unit
+    for number in _NUMBERS:  # a bare number beside a numeric time is in the column's unit
         yield Rule(add | sub, TICKS, number, TICKS)
         yield Rule(add, number, TICKS, TICKS)
         yield Rule(sub, number, TICKS, TICK_SPAN)
@@ -93,7 +93,7 @@ ARITHMETIC: tuple[Rule, ...] = tuple(_rules())
 COMPARABLE = frozenset(
     {
         frozenset((INTEGER, NUMBER)),
-        frozenset((AttributeKind.BYTES, TEXT)),  # old writers of Parquet say so of text
+        frozenset((AttributeKind.BYTES, TEXT)),  # old writers of Parquet declare text so
         *(frozenset((time, number)) for time in (TICKS, TICK_SPAN) for number in _NUMBERS),
     }
 )
@@ -182,22 +182,22 @@ class _Inference:
                 self._in_list(node, operand, choices)
                 return TRUTH
             case Binary(Operator.AND | Operator.OR as joined):
-                for part in chained(node, joined):
+                for part in chain_operands(node, joined):
                     self.expect(part, self.kind(part), TRUTH)
                 return TRUTH
             case Binary(operator, left, right) if operator.is_arithmetic:
-                return self._computed(node, left, right)
+                return self._arithmetic_kind(node, left, right)
             case Binary(_, left, right):
-                message = self._compared(left, right)
+                message = self._comparison_problem(left, right)
                 if message is not None:
                     self._note(message.message, message.span or node.span)
                 return TRUTH
             case Call():
-                return self._called(node)
+                return self._function_kind(node)
 
     def expect(self, node: Expression, kind: AttributeKind | None, required: AttributeKind) -> None:
         """Record a mistake if `node` is not of the required kind, a truth value or a text."""
-        message = None if kind is None else misplaced(node, kind, required)
+        message = None if kind is None else kind_mismatch(node, kind, required)
         if message is not None:
             self._note(message, node.span)
 
@@ -210,10 +210,12 @@ class _Inference:
             return QUANTITY
         if kind in _SIGNED or kind is QUANTITY:
             return kind
-        self._note(misplaced(operand, kind, NUMBER) or "", operand.span)
+        self._note(kind_mismatch(operand, kind, NUMBER) or "", operand.span)
         return None
 
-    def _computed(self, node: Binary, left: Expression, right: Expression) -> AttributeKind | None:
+    def _arithmetic_kind(
+        self, node: Binary, left: Expression, right: Expression
+    ) -> AttributeKind | None:
         left_kind, right_kind = self.kind(left), self.kind(right)
         fitting = {
             rule.result
@@ -226,19 +228,19 @@ class _Inference:
             return fitting.pop() if len(fitting) == 1 else _common(fitting)
         for side, kind in ((left, left_kind), (right, right_kind)):
             if kind is not None and kind not in _QUANTITIES and kind is not QUANTITY:
-                self._note(misplaced(side, kind, NUMBER) or "", side.span or node.span)
+                self._note(kind_mismatch(side, kind, NUMBER) or "", side.span or node.span)
                 return None
         self._note(_no_rule(node.operator, left_kind, right_kind), node.span)
         return None
 
     def _in_list(self, node: InList, operand: Expression, choices: tuple[Literal, ...]) -> None:
         for choice in choices:
-            mistake = self._compared(operand, choice)
+            mistake = self._comparison_problem(operand, choice)
             if mistake is not None:  # one mistake for all choices
                 self._note(mistake.message, mistake.span or node.span)
                 return
 
-    def _compared(self, left: Expression, right: Expression) -> Mistake | None:
+    def _comparison_problem(self, left: Expression, right: Expression) -> Mistake | None:
         """Return why two expressions cannot be compared; None if they can."""
         left_kind, right_kind = self.kind(left), self.kind(right)
         if incomparable := _incomparable(left, right, left_kind, right_kind):
@@ -257,23 +259,23 @@ class _Inference:
         spans = [part.span for part in (left, right) if part.span is not None]
         return Mistake(
             f"This puts {kind_text(left_kind)} beside {kind_text(right_kind)}: they cannot be "
-            f"compared.{_as_the_other(left, right_kind)}{_as_the_other(right, left_kind)}",
+            f"compared.{_conversion_hint(left, right_kind)}{_conversion_hint(right, left_kind)}",
             spans[0].until(spans[-1]) if spans else None,
         )
 
-    def _called(self, node: Call) -> AttributeKind | None:
+    def _function_kind(self, node: Call) -> AttributeKind | None:
         arguments = [(argument, self.kind(argument)) for argument in node.arguments]
         if node.name == CONTAINS:
-            self._contained(arguments)
+            self._check_contains(arguments)
             return TRUTH
         if node.name in _MATCH_FUNCTIONS:
             return _MATCH_FUNCTIONS[node.name]
-        accepted = FUNCTIONS.get(node.name)
-        if accepted is None:  # user-defined, or unknown
+        accepted_kinds = FUNCTIONS.get(node.name)
+        if accepted_kinds is None:  # user-defined, or unknown
             for argument, kind in arguments:
                 if not USER_ARGUMENTS.intersection(_possible(kind)):
                     self._note(
-                        f"{node.name} is taken of numbers or text; {_named(argument)} is "
+                        f"{node.name} is taken of numbers or text; {_operand_name(argument)} is "
                         f"{kind_text(kind)}.",
                         argument.span,
                     )
@@ -281,13 +283,13 @@ class _Inference:
         if len(arguments) != 1:
             return None
         ((argument, kind),) = arguments
-        results = {accepted[option] for option in _possible(kind) if option in accepted}
+        results = {accepted_kinds[option] for option in _possible(kind) if option in accepted_kinds}
         if results:
             return results.pop() if len(results) == 1 else _common(results)
-        self._note(_not_taken(node.name, argument, kind), argument.span or node.span)
+        self._note(_unaccepted_argument(node.name, argument, kind), argument.span or node.span)
         return None
 
-    def _contained(self, arguments: list[tuple[Expression, AttributeKind | None]]) -> None:
+    def _check_contains(self, arguments: list[tuple[Expression, AttributeKind | None]]) -> None:
         """Record a mistake if a value is not looked up in a list, or cannot be in one."""
         if len(arguments) != 2:
             return
@@ -295,14 +297,14 @@ class _Inference:
         if AttributeKind.NESTED not in _possible(list_kind):
             self._note(
                 f"IN takes constants in parentheses, or an attribute that is a list; "
-                f"{_named(listed)} is {kind_text(list_kind)}.",
+                f"{_operand_name(listed)} is {kind_text(list_kind)}.",
                 listed.span,
             )
         elif reason := no_comparison(kind, within_an_event=False):
             self._note(reason, value.span)
 
 
-def chained(expression: Expression, joined: Operator) -> list[Expression]:
+def chain_operands(expression: Expression, joined: Operator) -> list[Expression]:
     """Return the operands of a chain of ANDs or of ORs; no recursion: it may be thousands long."""
     parts: list[Expression] = []
     pending = [expression]
@@ -380,7 +382,7 @@ def kind_text(kind: AttributeKind | None) -> str:
     return "null" if kind is None else _TEXTS.get(kind, "null")
 
 
-def misplaced(node: Expression, kind: AttributeKind, required: AttributeKind) -> str | None:
+def kind_mismatch(node: Expression, kind: AttributeKind, required: AttributeKind) -> str | None:
     """Return the message for a value that is not of the `required` kind; None if it is.
 
     >>> misplaced(Literal(1), NUMBER, TRUTH)
@@ -434,9 +436,9 @@ def _no_rule(operator: Operator, left: AttributeKind | None, right: AttributeKin
     )
 
 
-def _not_taken(name: str, argument: Expression, kind: AttributeKind | None) -> str:
+def _unaccepted_argument(name: str, argument: Expression, kind: AttributeKind | None) -> str:
     """Return the message for a function that does not accept an argument of this kind."""
-    actual = f"{_named(argument)} is {kind_text(kind)}"
+    actual = f"{_operand_name(argument)} is {kind_text(kind)}"
     if name in {"MIN", "MAX"}:
         return f"{name} is for numbers, times and truth values; {actual}."
     if name == "MEDIAN":
@@ -450,7 +452,7 @@ def _not_taken(name: str, argument: Expression, kind: AttributeKind | None) -> s
     return f"{name} needs a number; {actual}."
 
 
-def _named(argument: Expression) -> str:
+def _operand_name(argument: Expression) -> str:
     if isinstance(argument, Attribute) and argument.name is not None:
         return f"'{argument.name}'"
     return "this"
@@ -472,7 +474,7 @@ def _incomparable(
     return None
 
 
-def _as_the_other(node: Expression, required: AttributeKind) -> str:
+def _conversion_hint(node: Expression, required: AttributeKind) -> str:
     """Return a hint for writing a constant as the kind that it is compared with.
 
     >>> _as_the_other(Literal("5"), AttributeKind.NUMBER), _as_the_other(Literal(5), TEXT)

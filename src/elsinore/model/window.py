@@ -75,7 +75,7 @@ class Window:
     lengths are calendar days. Engines know neither: their windows count the positions of
     `elsinore.operators.positions`, and `original` is then the window of the query.
 
-    Raises QuerySemanticError if a length is not positive or beyond `LONGEST`, if one moment lies in
+    Raises QuerySemanticError if a length is not positive or beyond `LONGEST`, if a time lies in
     more than `MOST_WINDOWS`, and if lengths are no whole days of the zone.
     """
 
@@ -102,10 +102,10 @@ class Window:
             )
         if max(self.within, self.step, abs(self.origin)) > LONGEST:
             years = LONGEST // (366 * UNITS["day"] * self.per_microsecond)
-            counted = " in nanoseconds" if self.per_microsecond > 1 else ""
+            in_nanoseconds = " in nanoseconds" if self.per_microsecond > 1 else ""
             raise QuerySemanticError(
                 f"WITHIN, SLIDE, ORIGIN and SUPPRESS may be up to {years:,} years: times of 64 "
-                f"bits cannot represent more{counted}.",
+                f"bits cannot represent more{in_nanoseconds}.",
                 span=self.span,
             )
         if self.within and self.overlap > MOST_WINDOWS:
@@ -211,7 +211,7 @@ def overlap_of(window: Window | None) -> int:
 def pane_length(windows: Iterable[Window | None]) -> int | None:
     """Return the length of a pane: the greatest common divisor of all WITHIN and SLIDE.
 
-    Queries without WITHIN (None) have one window, which cuts nothing. None where all are such.
+    Queries without WITHIN (None) do not matter: they have one window. None if all are such.
 
     >>> pane_length([Window(10, 5), Window(15, 5)])
     5
@@ -226,10 +226,10 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
 
 
 def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
-    """Return the least stretch of time, and its origin, whose borders no window crosses.
+    """Return the length and origin of the shortest time ranges whose borders no window crosses.
 
-    Windows that tumble or leave gaps have one together; None if some overlap, or their origins
-    do not fit.
+    They exist for windows that tumble or leave gaps; None if some windows overlap, or their origins
+    are incompatible.
 
     >>> common_borders([Window(10), Window(15)])
     (30, 0)

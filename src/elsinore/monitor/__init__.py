@@ -1,7 +1,7 @@
 """Watching a live stream: metrics for Prometheus and a local web page.
 
 A `StreamMonitor` receives the progress of each micro-batch and the latest results; `serve_metrics`
-and `serve_page` show them to others. They need the extra `elsinore[monitor]`, and raise SetupError
+and `serve_page` publish them. They need the extra `elsinore[monitor]`, and raise SetupError
 where it is not installed.
 """
 

@@ -13,7 +13,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where to listen. Port 0 is any free port."""
+    """A host and a port to listen at; port 0 means any free port."""
 
     host: str
     port: int

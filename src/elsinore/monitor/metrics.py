@@ -46,7 +46,7 @@ def serve_metrics(monitor: StreamMonitor, listening: Listening) -> Iterator[str]
 
 
 class StreamCollector(Collector):
-    """The metrics of a stream, computed from its monitor when they are asked for."""
+    """The metrics of a stream, computed from its monitor whenever Prometheus requests them."""
 
     def __init__(self, monitor: StreamMonitor) -> None:
         self._monitor = monitor
@@ -65,21 +65,21 @@ class StreamCollector(Collector):
         ):
             yield CounterMetricFamily(f"elsinore_{name}", text, value)
         rows = dict.fromkeys(self._monitor.queries, 0) | log.rows
-        yield _labelled(
+        yield _with_labels(
             CounterMetricFamily("elsinore_rows", "Rows of results.", labels=["query"]), rows
         )
         labels = ["pattern", "queries"]
-        considered = CounterMetricFamily(
+        shareable = CounterMetricFamily(
             "elsinore_bursts", "Bursts that queries could share.", labels=labels
         )
         shared = CounterMetricFamily(
             "elsinore_shared_bursts", "Bursts that queries shared.", labels=labels
         )
-        for one in log.sharing:
-            place = [one.pattern, ", ".join(one.queries)]
-            considered.add_metric(place, one.bursts)
-            shared.add_metric(place, one.shared)
-        yield considered
+        for counts in log.sharing:
+            place = [counts.pattern, ", ".join(counts.queries)]
+            shareable.add_metric(place, counts.bursts)
+            shared.add_metric(place, counts.shared)
+        yield shareable
         yield shared
         yield SummaryMetricFamily(
             "elsinore_micro_batch_seconds",
@@ -98,7 +98,7 @@ class StreamCollector(Collector):
                 "Seconds by which the watermark is behind the machine's clock.",
                 self._monitor.watermark_delay(),
             ),
-            "keys": ("Keys whose state is held.", last.keys),
+            "keys": ("Keys with state.", last.keys),
             "waiting_events": ("Events that the watermark has not passed.", last.waiting),
             "state_bytes": ("Size of the saved state.", last.state_bytes),
             "last_micro_batch_timestamp_seconds": (
@@ -110,13 +110,13 @@ class StreamCollector(Collector):
             if value is not None:
                 yield GaugeMetricFamily(f"elsinore_{name}", text, value)
         windows = {name: number for name, number in last.open_windows.items() if number is not None}
-        yield _labelled(
+        yield _with_labels(
             GaugeMetricFamily("elsinore_open_windows", "Windows that are open.", labels=["query"]),
             windows,
         )
 
 
-def _labelled(
+def _with_labels(
     family: CounterMetricFamily | GaugeMetricFamily, values: Mapping[str, float]
 ) -> Metric:
     for name, value in values.items():

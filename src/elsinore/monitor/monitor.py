@@ -1,4 +1,4 @@
-"""What is known of a running stream: progress, the course of the last minutes, latest results."""
+"""The observed state of a running stream: progress, recent micro-batches, last results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_VALUE = 200  # characters of a value that is shown
 class StreamMonitor:
     """Collects a stream's reports; other threads may read it.
 
-    queries: each query's text by its name. source: the name of where events come from.
+    queries: each query's text by its name. source: the name of the source of events.
     """
 
     def __init__(self, queries: Mapping[str, str], source: str) -> None:
@@ -37,7 +37,7 @@ class StreamMonitor:
         self._lock = threading.Lock()
 
     def progress(self, progress: StreamProgress) -> None:
-        """Take the progress of a micro-batch."""
+        """Record the progress of a micro-batch."""
         with self._lock:
             before = self._log.recent[-1].finished if self._log.recent else None
             seconds = progress.seconds if before is None else progress.finished - before
@@ -56,8 +56,8 @@ class StreamMonitor:
         """Add result rows of a query; the last rows are stored."""
         if not rows.num_rows:
             return
-        last = rows.slice(max(0, rows.num_rows - LATEST_ROWS))
-        texts = [[shown(value) for value in row.values()] for row in last.to_pylist()]
+        last_rows = rows.slice(max(0, rows.num_rows - LATEST_ROWS))
+        texts = [[value_text(value) for value in row.values()] for row in last_rows.to_pylist()]
         with self._lock:
             _, before = self._latest.get(query, ([], []))
             self._latest[query] = (list(rows.column_names), (before + texts)[-LATEST_ROWS:])
@@ -74,11 +74,11 @@ class StreamMonitor:
             return self._log.recent[-1] if self._log.recent else None
 
     def watermark_delay(self) -> float | None:
-        """Return by how many seconds the watermark is behind the machine's clock now."""
-        last = self.last()
-        if last is None or last.watermark_delay is None:
+        """Return the seconds by which the watermark is behind the machine's clock now."""
+        last_batch = self.last()
+        if last_batch is None or last_batch.watermark_delay is None:
             return None
-        return last.watermark_delay + max(0.0, time.time() - last.finished)
+        return last_batch.watermark_delay + max(0.0, time.time() - last_batch.finished)
 
     def snapshot(self, after: int = 0) -> dict[str, Any]:
         """Return the page's content as JSON values, with chart points of batches after `after`.
@@ -87,7 +87,7 @@ class StreamMonitor:
         """
         with self._lock:
             log = self._log
-            last = log.recent[-1] if log.recent else None
+            last_batch = log.recent[-1] if log.recent else None
             return {
                 "source": self.source,
                 "started": self.started,
@@ -95,30 +95,30 @@ class StreamMonitor:
                 "points": [point for number, point in self._points if number > after],
                 "totals": {"events": log.events, "late": log.late, "rejected": log.rejected},
                 "rate": log.events_per_second(),
-                "now": None if last is None else _last(last),
+                "now": None if last_batch is None else _last(last_batch),
                 "sharing": [
                     {
-                        "pattern": one.pattern,
-                        "queries": list(one.queries),
-                        "bursts": one.bursts,
-                        "shared": one.shared,
-                        "now": _of_batch(last, one.pattern, one.queries),
+                        "pattern": counts.pattern,
+                        "queries": list(counts.queries),
+                        "bursts": counts.bursts,
+                        "shared": counts.shared,
+                        "now": _of_batch(last_batch, counts.pattern, counts.queries),
                     }
-                    for one in log.sharing
+                    for counts in log.sharing
                 ],
-                "queries": [self._query(name, last) for name in self._names()],
+                "queries": [self._query(name, last_batch) for name in self._names()],
             }
 
     def _names(self) -> list[str]:
         return [*self.queries, *(name for name in self._latest if name not in self.queries)]
 
-    def _query(self, name: str, last: StreamProgress | None) -> dict[str, Any]:
+    def _query(self, name: str, last_batch: StreamProgress | None) -> dict[str, Any]:
         columns, rows = self._latest.get(name, ([], []))
         return {
             "name": name,
             "text": self.queries.get(name, ""),
             "rows": self._log.rows.get(name, 0),
-            "windows": None if last is None else last.open_windows.get(name),
+            "windows": None if last_batch is None else last_batch.open_windows.get(name),
             "columns": columns,
             "latest": rows,
         }
@@ -132,9 +132,9 @@ class WatchedSink:
 
     def write(self, query: str, batch: int, rows: pa.Table) -> object:
         """Write the rows of a query."""
-        written = self._sink.write(query, batch, rows)
+        result = self._sink.write(query, batch, rows)
         self._monitor.rows(query, rows)
-        return written
+        return result
 
     def discard(self, query: str, batch: int) -> object:
         """Remove rows that an earlier attempt wrote of a query's micro-batch."""
@@ -149,8 +149,8 @@ class WatchedSink:
         self._sink.close()
 
 
-def shown(value: Any) -> str:
-    """Return a value of a result as text, long ones cut off.
+def value_text(value: Any) -> str:
+    """Return a value of a result as text, truncated to `LONGEST_VALUE` characters.
 
     >>> shown(3.0), shown(0.1 + 0.2), shown(None)
     ('3', '0.3', 'null')
@@ -163,19 +163,19 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def _last(last: StreamProgress) -> dict[str, Any]:
+def _last(last_batch: StreamProgress) -> dict[str, Any]:
     """Return the page's content about the last micro-batch."""
-    windows = [number for number in last.open_windows.values() if number is not None]
+    windows = [number for number in last_batch.open_windows.values() if number is not None]
     return {
-        "finished": last.finished,
-        "lag": last.lag,
-        "watermark": None if last.watermark is None else _to_seconds(last.watermark),
-        "delay": last.watermark_delay,
+        "finished": last_batch.finished,
+        "lag": last_batch.lag,
+        "watermark": None if last_batch.watermark is None else _to_seconds(last_batch.watermark),
+        "delay": last_batch.watermark_delay,
         "windows": sum(windows) if windows else None,
-        "keys": last.keys,
-        "waiting": last.waiting,
-        "state_bytes": last.state_bytes,
-        "seconds": last.seconds,
+        "keys": last_batch.keys,
+        "waiting": last_batch.waiting,
+        "state_bytes": last_batch.state_bytes,
+        "seconds": last_batch.seconds,
     }
 
 
@@ -184,10 +184,10 @@ def _to_seconds(time: Any) -> str:
 
 
 def _of_batch(
-    last: StreamProgress | None, pattern: str, queries: Sequence[str]
+    last_batch: StreamProgress | None, pattern: str, queries: Sequence[str]
 ) -> dict[str, int] | None:
-    """Return how many bursts of a sub-pattern the last micro-batch had and shared."""
-    for one in () if last is None else last.sharing:
-        if one.pattern == pattern and one.queries == tuple(queries):
-            return {"bursts": one.bursts, "shared": one.shared}
+    """Return the numbers of all and of shared bursts of a sub-pattern in the last micro-batch."""
+    for counts in () if last_batch is None else last_batch.sharing:
+        if counts.pattern == pattern and counts.queries == tuple(queries):
+            return {"bursts": counts.bursts, "shared": counts.shared}
     return None

@@ -39,9 +39,9 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-LOOK_SECONDS = 0.25  # between looks at whether anything has changed
-HEARTBEAT_SECONDS = 10.0  # after which a connection without news is written to
-PATIENCE = 10.0  # seconds for the server to start
+POLL_SECONDS = 0.25  # between checks for changes
+HEARTBEAT_SECONDS = 10.0  # after which a comment is sent to an idle connection
+START_SECONDS = 10.0  # seconds for the server to start
 
 
 @contextmanager
@@ -105,25 +105,25 @@ def _file(name: str) -> Callable[[Request], Response]:
 async def _updates(
     monitor: StreamMonitor, is_over: Callable[[], bool], request: Request
 ) -> AsyncIterator[str]:
-    """Yield a snapshot at once and whenever something has changed, as server-sent events."""
+    """Yield a snapshot at once and after each change, as server-sent events."""
     revision, batches = -1, 0
-    written = time.monotonic()
+    last_write = time.monotonic()
     while not is_over() and not await request.is_disconnected():
         now = time.monotonic()
         if monitor.revision != revision:
             revision = monitor.revision
             snapshot = monitor.snapshot(batches)
             batches = snapshot["batches"]
-            written = now
+            last_write = now
             yield f"data: {json.dumps(snapshot)}\n\n"
-        elif now - written >= HEARTBEAT_SECONDS:
-            written = now
+        elif now - last_write >= HEARTBEAT_SECONDS:
+            last_write = now
             yield ": still here\n\n"
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def _wait_for(server: uvicorn.Server, thread: threading.Thread) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + START_SECONDS
     while not server.started:
         if not thread.is_alive() or time.monotonic() > end:
             raise InputError("The server of the page did not start.")

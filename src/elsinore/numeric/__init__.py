@@ -1,7 +1,7 @@
 """Extended-range numbers: doubles with a separate exponent.
 
-A number is a pair (mantissa, exponent) that stands for `mantissa * 2**(256 * exponent)`, where the
-exponent is a whole number that is not negative. Up to 2**384 the exponent is 0 and the number is a
+A number is a pair (mantissa, exponent) with the value `mantissa * 2**(256 * exponent)`; the
+exponent is an integer of at least 0. Up to 2**384 the exponent is 0 and the number is a
 plain double, so counts are exact up to 2**53; beyond that, nothing overflows before
 2**(256 * 2**31).
 """

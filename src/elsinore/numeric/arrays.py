@@ -1,4 +1,4 @@
-"""What results need of extended-range numbers, over whole arrays."""
+"""Operations on arrays of extended-range numbers, for computing results."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ def log2(mantissas: Doubles, exponents: Exponents) -> Doubles:
     return np.asarray(np.log2(mantissas) + exponents.astype(np.float64) * LIMB_BITS)
 
 
-def ratio(over: Doubles, over_power: Exponents, under: Doubles, under_power: Exponents) -> Doubles:
+def ratio(
+    dividend: Doubles, dividend_power: Exponents, divisor: Doubles, divisor_power: Exponents
+) -> Doubles:
     """Return quotients of extended-range numbers as doubles; 0/0 is NaN.
 
     >>> power = np.array([9], dtype=np.int32)
     >>> ratio(np.array([3.0e60]), power, np.array([1.5e60]), power).tolist()
     [2.0]
     """
-    power = (over_power.astype(np.int64) - under_power) * LIMB_BITS
+    power = (dividend_power.astype(np.int64) - divisor_power) * LIMB_BITS
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return np.asarray(np.ldexp(over / under, power))
+        return np.asarray(np.ldexp(dividend / divisor, power))
 
 
 def added(
@@ -73,7 +75,7 @@ def scaled(mantissas: Doubles, exponents: Exponents, factors: Doubles) -> tuple[
 
 
 def normal(mantissas: Doubles, exponents: NDArray[np.int64]) -> tuple[Doubles, Exponents]:
-    """Return numbers below 2**1023 as the normal ones of `elsinore.numeric.extended`."""
+    """Return numbers below 2**1023 in the normal form of `elsinore.numeric.extended`."""
     size = np.abs(mantissas)
     great = (size >= THRESHOLD) & np.isfinite(size)
     small = (size < THRESHOLD * 2.0**-LIMB_BITS) & (exponents > 0)

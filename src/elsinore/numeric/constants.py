@@ -1,4 +1,4 @@
-"""Constants as the engines that evaluate predicates can hold them."""
+"""Converting constants to types that the engines evaluate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_scalar
 
-_WORD = 2**63  # whole numbers of 64 bits are below it
+_WORD = 2**63  # 64-bit integers are below it
 _DIGITS = 10**38  # and decimals of 38 digits below this
 
 Constant = TypeVar("Constant")
@@ -33,7 +33,7 @@ def engine_constant(value: Constant) -> Constant | Decimal | float:
 
 
 def bounded(value: int, least: int, greatest: int) -> int | float:
-    """Return a constant that integers of a type are compared with; infinite if beyond all of them.
+    """Return a constant to compare integers of a type with: infinite if beyond their range.
 
     >>> bounded(3, -(2**63), 2**63 - 1), bounded(2**63, -(2**63), 2**63 - 1)
     (3, inf)
@@ -44,7 +44,7 @@ def bounded(value: int, least: int, greatest: int) -> int | float:
 
 
 def moment(text: str, kind: pa.DataType) -> pa.Scalar:
-    """Return a time written as text as a scalar of `kind`, a type of times; UTC if it has no zone.
+    """Parse a time as a scalar of the type `kind`; times without a zone are UTC.
 
     Times of a column without a zone are UTC too. Beside dates, a text with a time of day is a
     timestamp: a date is its midnight. Raises pa.ArrowInvalid if the text is no such time.
@@ -56,16 +56,16 @@ def moment(text: str, kind: pa.DataType) -> pa.Scalar:
     >>> moment("2024-01-01T12:00:00", pa.date32()).as_py().isoformat()
     '2024-01-01T12:00:00'
     """
-    written = to_scalar(text.strip())
+    parsed_text = to_scalar(text.strip())
     if not pa.types.is_timestamp(kind):
         try:
-            return written.cast(kind)
+            return parsed_text.cast(kind)
         except pa.ArrowInvalid:
             if not pa.types.is_date(kind):
                 raise
         return moment(text, pa.timestamp("us"))
     try:
-        time = written.cast(pa.timestamp(kind.unit))
+        time = parsed_text.cast(pa.timestamp(kind.unit))
     except pa.ArrowInvalid:
-        time = written.cast(pa.timestamp(kind.unit, "UTC"))
+        time = parsed_text.cast(pa.timestamp(kind.unit, "UTC"))
     return to_scalar(time.value).cast(kind)

@@ -1,7 +1,7 @@
 """Integers and fractions of any size as text.
 
-Python refuses to write integers of more than some 4,300 digits in base 10 unless a global switch is
-turned; base 16 and the decimal module have no such limit.
+By default, Python refuses to convert integers of more than 4,300 digits to base 10; base 16 and the
+decimal module have no such limit.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ def encode(number: Number) -> str:
 
 
 def decode(text: str) -> Number:
-    """Return the number of a text from `encode`.
+    """Return the number that `encode` returned as text.
 
     >>> decode("-0xff/0x2"), decode("0x10")
     (Fraction(-255, 2), 16)
     """
-    over, _, under = text.partition("/")
-    if not under:
-        return int(over, 16)
-    return simple(Fraction(int(over, 16), int(under, 16)))
+    over_text, _, under_text = text.partition("/")
+    if not under_text:
+        return int(over_text, 16)
+    return simple(Fraction(int(over_text, 16), int(under_text, 16)))
 
 
 def simple(number: Fraction) -> Number:

@@ -1,7 +1,7 @@
 """Addition and scaling of extended-range numbers, compiled: `mantissa * 2**(256 * exponent)`.
 
-A mantissa stays below 2**384, so that the product of any two is a double. Engines return such
-numbers, whatever they compute with.
+A mantissa stays below 2**384, so that the product of any two is a double. All engines return such
+numbers.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import cython
 
 LIMB_BITS = 256  # one unit of the exponent
-THRESHOLD = 2.0**384  # the magnitude from which a mantissa hands a limb to the exponent
-BEYOND = 2**29  # the exponent of infinities, greater than any
+THRESHOLD = 2.0**384  # from this magnitude on, a limb is moved from mantissa to exponent
+INFINITE_EXPONENT = 2**29  # the exponent of infinities, greater than any
 
 TOP = cython.declare(cython.double, THRESHOLD)
-FLOOR = cython.declare(cython.double, 2.0**128)  # the magnitude below which it takes one back
+FLOOR = cython.declare(cython.double, 2.0**128)  # below this magnitude, a limb is moved back
 DOWN = cython.declare(cython.double, 2.0**-256)
 UP = cython.declare(cython.double, 2.0**256)
 INFINITY = cython.declare(cython.double, float("inf"))
-BEYOND_ALL = cython.declare(cython.longlong, BEYOND)
+BEYOND_ALL = cython.declare(cython.longlong, INFINITE_EXPONENT)
 
 
 @cython.ccall
@@ -28,7 +28,7 @@ def normalise(
 ) -> tuple[cython.double, cython.longlong]:
     """Bring a mantissa into [2**128, 2**384) if the exponent allows; infinities have BEYOND.
 
-    One number has one normal form, so two of them can be added by looking at exponents alone.
+    Each number has one normal form, so addition needs to compare exponents only.
 
     >>> normalise(2.0**400, 0) == (2.0**144, 1), normalise(0.0, 5)
     (True, (0.0, 0))
@@ -53,7 +53,10 @@ def normalise(
 @cython.exceptval(check=False)
 @cython.nogil
 def add(
-    mantissa: cython.double, exponent: cython.longlong, other: cython.double, power: cython.longlong
+    mantissa: cython.double,
+    exponent: cython.longlong,
+    addend: cython.double,
+    power: cython.longlong,
 ) -> tuple[cython.double, cython.longlong]:
     """Return the sum of two normal numbers, normal.
 
@@ -64,32 +67,35 @@ def add(
     (5.0, 0)
     """
     if exponent == power:
-        return normalise(mantissa + other, exponent)
-    if other == 0.0:
+        return normalise(mantissa + addend, exponent)
+    if addend == 0.0:
         return mantissa, exponent
     if mantissa == 0.0:
-        return other, power
+        return addend, power
     if exponent > power:
         if exponent - power == 1:
-            return normalise(mantissa + other * DOWN, exponent)
+            return normalise(mantissa + addend * DOWN, exponent)
         return mantissa, exponent
     if power - exponent == 1:
-        return normalise(other + mantissa * DOWN, power)
-    return other, power
+        return normalise(addend + mantissa * DOWN, power)
+    return addend, power
 
 
 @cython.ccall
 @cython.exceptval(check=False)
 @cython.nogil
 def product(
-    mantissa: cython.double, exponent: cython.longlong, other: cython.double, power: cython.longlong
+    mantissa: cython.double,
+    exponent: cython.longlong,
+    factor: cython.double,
+    power: cython.longlong,
 ) -> tuple[cython.double, cython.longlong]:
     """Return the product of two normal numbers, normal: mantissas stay below 2**768.
 
     >>> product(2.0, 1, 3.0, 0) == normalise(6.0, 1)
     True
     """
-    return normalise(mantissa * other, exponent + power)
+    return normalise(mantissa * factor, exponent + power)
 
 
 @cython.ccall
@@ -116,7 +122,7 @@ def add_runs(
     sums: cython.double[::1],
     powers: cython.int[::1],
 ) -> None:
-    """Put the sum of numbers starts[run] to starts[run + 1] - 1 into sums[run], powers[run]."""
+    """Write the sum of numbers starts[run] to starts[run + 1] - 1 to sums[run] and powers[run]."""
     run: cython.Py_ssize_t
     row: cython.Py_ssize_t
     with cython.nogil:

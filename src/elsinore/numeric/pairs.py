@@ -1,4 +1,4 @@
-"""Pairs of whole numbers, numbered by a hash table, compiled."""
+"""A compiled hash table that numbers pairs of integers 0, 1, ..."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-NEAR = cython.declare(cython.longlong, 8)  # firsts in a row have places side by side
+NEAR = cython.declare(cython.longlong, 8)  # consecutive first values hash to adjacent entries
 MIX_FIRST = cython.declare(cython.ulonglong, 0xC2B2AE3D27D4EB4F)  # odd constants
 MIX_SECOND = cython.declare(cython.ulonglong, 0x165667B19E3779F9)
 MIX_BOTH = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
@@ -15,14 +15,14 @@ MIX_BOTH = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
 
 @cython.cclass
 class PairNumbers:
-    """Numbers pairs in the order in which they come: a hash table with open addressing."""
+    """Numbers pairs in the order of arrival: a hash table with open addressing."""
 
     count = cython.declare(cython.longlong, visibility="public")
     firsts = cython.declare(object, visibility="public")  # [number], of which `count` are used
     seconds = cython.declare(object, visibility="public")
     first: cython.longlong[::1]
     second: cython.longlong[::1]
-    table: cython.int[::1]  # its length is a power of two, and half of it stays free
+    table: cython.int[::1]  # its length is a power of two, and at least half of it is free
 
     def __init__(self, firsts: Ints, seconds: Ints, room: int) -> None:
         self.count = len(firsts)
@@ -33,7 +33,7 @@ class PairNumbers:
         self.enter_all()
 
     def enter_all(self) -> None:
-        """Fill the table with the pairs that are numbered."""
+        """Insert all numbered pairs into the table."""
         number: cython.longlong
         with cython.nogil:
             for number in range(self.count):
@@ -45,12 +45,12 @@ class PairNumbers:
     @cython.nogil
     @cython.exceptval(check=False)
     def place_of(self, first: cython.longlong, second: cython.longlong) -> cython.Py_ssize_t:
-        """Return where the number of a pair stands in the table, or would."""
+        """Return the table entry with the number of a pair, or the free one for it."""
         mask: cython.Py_ssize_t = self.table.shape[0] - 1
-        hashed: cython.ulonglong = cython.cast(cython.ulonglong, first // NEAR) * MIX_FIRST
-        hashed ^= cython.cast(cython.ulonglong, second) * MIX_SECOND
-        hashed = (hashed ^ (hashed >> 29)) * MIX_BOTH
-        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, (hashed >> 20) & mask) * NEAR
+        hash_value: cython.ulonglong = cython.cast(cython.ulonglong, first // NEAR) * MIX_FIRST
+        hash_value ^= cython.cast(cython.ulonglong, second) * MIX_SECOND
+        hash_value = (hash_value ^ (hash_value >> 29)) * MIX_BOTH
+        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, (hash_value >> 20) & mask) * NEAR
         place = (place + first % NEAR) & mask
         number: cython.longlong = self.table[place]
         while number >= 0 and (self.first[number] != first or self.second[number] != second):
@@ -67,7 +67,7 @@ class PairNumbers:
     ) -> None:
         """Write the number of each pair; -1 if its first is below 0, or if it has no number.
 
-        adds: give each new pair the next number, for which there is room.
+        adds: number new pairs; the arrays must have room for them.
         """
         row: cython.Py_ssize_t
         with cython.nogil:

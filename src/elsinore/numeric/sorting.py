@@ -1,4 +1,4 @@
-"""Rows in the order of small numbers: a counting sort, compiled."""
+"""A compiled counting sort of rows by small integers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Rows = NDArray[np.int64]
 
 
 def rows_by_code(codes: cython.const_int[::1], size: cython.Py_ssize_t) -> tuple[Rows, Rows]:
-    """Return the rows sorted by code, and the first place of each code's rows.
+    """Return the rows sorted by code, and the index of the first of each code.
 
-    codes: [row] -> code below `size`, or below 0 for rows to leave out. Rows of one code keep their
-    order. The last of the beginnings is the number of rows returned.
+    codes: [row] -> code below `size`, or below 0 for rows to omit. The sort is stable. The last
+    index is the number of rows returned.
 
     >>> [part.tolist() for part in rows_by_code(np.array([1, 0, -1, 1], np.int32), 2)]
     [[1, 0, 3], [0, 1, 3]]
@@ -37,7 +37,7 @@ def rows_by_code(codes: cython.const_int[::1], size: cython.Py_ssize_t) -> tuple
 @cython.cfunc
 @cython.exceptval(check=False)
 def _count(codes: cython.const_int[::1], starts: cython.longlong[::1]) -> cython.void:
-    """Fill `starts`, which are zeros, with the first place of each code's rows, and the end."""
+    """Fill `starts`, which are zeros, with the index of each code's first row, and the end."""
     row: cython.Py_ssize_t
     code: cython.Py_ssize_t
     with cython.nogil:

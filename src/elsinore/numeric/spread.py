@@ -23,22 +23,22 @@ from elsinore.numeric.extended import LIMB_BITS
 
 Doubles = NDArray[np.float64]
 Extended = tuple[Doubles, NDArray[np.int32]]  # mantissas and exponents
-_ROOT_BITS = 2**7  # so many bits of a root are worked out before it is rounded
+_ROOT_BITS = 2**7  # bits of a root that are computed before it is rounded
 
 
 def moved_by(
     by: Doubles, squares: Extended, deviations: Extended, present: Extended
 ) -> tuple[Extended, Extended]:
-    """Return the sums of squares and of deviations from a shift that is less by so much.
+    """Return the sums of squares and of deviations from a shift that is less by `by`.
 
     >>> power = np.zeros(1, dtype=np.int32)
     >>> sums = [(np.array([number]), power) for number in (5.0, 3.0, 2.0)]  # of values 1 and 2
     >>> [cells.tolist() for cells, _ in moved_by(np.array([10.0]), *sums)]  # of 11 and 12
     [[265.0], [23.0]]
     """
-    moved = added(*deviations, *scaled(*present, by))
-    twice = scaled(*added(*deviations, *moved), by)  # d*(S + S') is 2*d*S + d**2*n
-    return added(*squares, *twice), moved
+    new_deviations = added(*deviations, *scaled(*present, by))
+    twice = scaled(*added(*deviations, *new_deviations), by)  # d*(S + S') is 2*d*S + d**2*n
+    return added(*squares, *twice), new_deviations
 
 
 def spread(
@@ -56,24 +56,24 @@ def spread(
     values, powers = count
     less = np.where(powers == 0, values - 1.0, values) if of_sample else values
     nothing = (values == 0.0) | (less == 0.0)
-    # (n*Q - S**2) / (n*n or n*(n - 1)): what is exact stays so, and equal values have none
-    over_power = powers.astype(np.int64) + squares[1]
-    under_power = 2 * deviations[1].astype(np.int64)
-    top = np.maximum(over_power, under_power)
+    # (n*Q - S**2) / (n*n or n*(n - 1)): exact sums stay exact, and equal values have variance 0
+    numerator_power = powers.astype(np.int64) + squares[1]
+    denominator_power = 2 * deviations[1].astype(np.int64)
+    top = np.maximum(numerator_power, denominator_power)
     with np.errstate(all="ignore"):
-        over = _raised(values * squares[0], LIMB_BITS, over_power - top)
-        over -= _raised(deviations[0] ** 2, LIMB_BITS, under_power - top)
+        over = _times_power(values * squares[0], LIMB_BITS, numerator_power - top)
+        over -= _times_power(deviations[0] ** 2, LIMB_BITS, denominator_power - top)
         values_spread = np.maximum(over, 0.0) / (values * less)
         power = top - 2 * powers.astype(np.int64)
         if is_root:
-            values_spread = _raised(np.sqrt(values_spread), LIMB_BITS // 2, power)
+            values_spread = _times_power(np.sqrt(values_spread), LIMB_BITS // 2, power)
         else:
-            values_spread = _raised(values_spread, LIMB_BITS, power)
+            values_spread = _times_power(values_spread, LIMB_BITS, power)
     return to_arrow(values_spread, pa.float64(), mask=nothing)
 
 
-def _raised(numbers: Doubles, bits: int, powers: NDArray[np.int64]) -> Doubles:
-    """Return numbers times 2**(bits * power); most often all powers are 0."""
+def _times_power(numbers: Doubles, bits: int, powers: NDArray[np.int64]) -> Doubles:
+    """Return numbers times 2**(bits * power); usually all powers are 0."""
     return np.asarray(np.ldexp(numbers, bits * powers)) if powers.any() else numbers
 
 
@@ -97,11 +97,11 @@ def exact_spread(
 
 
 def _root(number: Fraction) -> float:
-    """Return the square root; a whole number of enough bits is cut off first."""
+    """Return the square root, computed as an integer of enough bits and rounded once."""
     bits = number.numerator.bit_length() - number.denominator.bit_length()
     up = _ROOT_BITS - bits // 2
     scale = Fraction(4) ** up
-    whole = number * scale
-    root = math.isqrt(whole.numerator // whole.denominator)
-    inexact = root * root != whole  # a last bit that says so rounds it the right way
+    integer_root = number * scale
+    root = math.isqrt(integer_root.numerator // integer_root.denominator)
+    inexact = root * root != integer_root  # a last bit 1 for inexact roots makes rounding correct
     return float(Fraction(2 * root + inexact, 2) / Fraction(2) ** up)

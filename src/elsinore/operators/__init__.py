@@ -2,7 +2,7 @@
 
 from elsinore.operators.kind import Kind, ResultForm, Sample
 from elsinore.operators.operator import Operator, OperatorOptions
-from elsinore.operators.planning import bind, fitted, gathered, plan
+from elsinore.operators.planning import bind, plan, specialize
 from elsinore.operators.registry import kind_for, kind_in, module_for, registered
 from elsinore.operators.statistics import BurstCounts, Detail, OperatorStatistics
 from elsinore.operators.summed import SummedKind
@@ -18,11 +18,10 @@ __all__ = [
     "Sample",
     "SummedKind",
     "bind",
-    "fitted",
-    "gathered",
     "kind_for",
     "kind_in",
     "module_for",
     "plan",
     "registered",
+    "specialize",
 ]

@@ -61,7 +61,7 @@ def equality_keys(query: Query) -> Mapping[str, list[Expression]]:
     return {
         name: list(used)
         for name, conditions in by_name.items()
-        if name not in known and (used := _Ties(parts, conditions).used) is not None
+        if name not in known and (used := _Equalities(parts, conditions).used) is not None
     }
 
 
@@ -88,22 +88,22 @@ def _parts(pattern: pt.Pattern) -> list[pt.Pattern] | None:
     parts: list[pt.Pattern] = [pattern]
     if isinstance(pattern, pt.Sequence):
         parts = list(pattern.parts)
-    least = 0
+    least_events = 0
     for part in parts:
         match part:
             case pt.Event():
-                least += 1
+                least_events += 1
             case pt.Kleene(pt.Event(), count, _) if count >= 1:
-                least += count
+                least_events += count
             case pt.Negation(pt.Event()):
                 pass
             case _:
                 return None
-    return parts if least >= 2 else None
+    return parts if least_events >= 2 else None
 
 
-class _Ties:
-    """The equalities of one attribute, and whether they tie all variables of a sequence."""
+class _Equalities:
+    """The equalities of one attribute, and whether they make all events of a match equal."""
 
     def __init__(self, parts: list[pt.Pattern], conditions: list[Binary]) -> None:
         self._repeated = {
@@ -119,34 +119,36 @@ class _Ties:
         }
         self._conditions = conditions
         self._used: dict[int, Binary] = {}
-        tied = all(self._is_tied(variable) for variable in self._order)
-        tied = tied and all(self._is_forbidden(variable) for variable in self._negated)
-        self.used = list(self._used.values()) if tied else None
+        complete = all(self._equals_earlier(variable) for variable in self._order)
+        complete = complete and all(
+            self._negated_equals_neighbor(variable) for variable in self._negated
+        )
+        self.used = list(self._used.values()) if complete else None
 
-    def _is_tied(self, variable: str) -> bool:
+    def _equals_earlier(self, variable: str) -> bool:
         """Return whether all events of a variable are equal to all earlier ones."""
         place = self._order.index(variable)
         is_each = variable not in self._repeated or self._use(self._within(variable))
         if place == 0:
             return is_each
         earlier = self._order[:place]
-        of_each = [c for c, first in self._between(variable, earlier) if not first]
-        if self._use(of_each):
+        of_all_events = [c for c, first in self._between(variable, earlier) if not first]
+        if self._use(of_all_events):
             self._use([c for c, _ in self._between(variable, earlier)])
             return True
         return is_each and self._use([c for c, _ in self._between(variable, earlier)])
 
-    def _is_forbidden(self, variable: str) -> bool:
-        """Return whether an event of a variable under NOT is equal to one beside it."""
-        ties = [
+    def _negated_equals_neighbor(self, variable: str) -> bool:
+        """Return whether an event of a variable under NOT equals one of a positive variable."""
+        equalities = [
             condition
             for condition in self._conditions
-            for one, other in self._sides(condition)
-            if (one.variable, one.reference) == (variable, Reference.PLAIN)
-            and other.variable in self._order
-            and other.reference in _EACH
+            for left, right in self._sides(condition)
+            if (left.variable, left.reference) == (variable, Reference.PLAIN)
+            and right.variable in self._order
+            and right.reference in _EACH
         ]
-        return self._use(ties)
+        return self._use(equalities)
 
     def _use(self, conditions: list[Binary]) -> bool:
         self._used.update((id(condition), condition) for condition in conditions)
@@ -159,24 +161,24 @@ class _Ties:
             yield right, left
 
     def _within(self, variable: str) -> list[Binary]:
-        """Return the equalities of neighbours that are both bound to a repeated variable."""
+        """Return the equalities of adjacent events of a repeated variable."""
         return [
             condition
             for condition in self._conditions
-            for one, other in self._sides(condition)
-            if one.variable == other.variable == variable
-            and (one.reference, other.reference) == (Reference.CURRENT, Reference.PREVIOUS)
+            for left, right in self._sides(condition)
+            if left.variable == right.variable == variable
+            and (left.reference, right.reference) == (Reference.CURRENT, Reference.PREVIOUS)
         ]
 
     def _between(self, variable: str, earlier: list[str]) -> list[tuple[Binary, bool]]:
-        """Return the equalities with earlier variables; whether of the first event alone."""
+        """Return the equalities with earlier variables, and whether each is of one event only."""
         return [
-            (condition, one.reference is Reference.FIRST or other.variable in self._repeated)
+            (condition, left.reference is Reference.FIRST or right.variable in self._repeated)
             for condition in self._conditions
-            for one, other in self._sides(condition)
-            if one.variable == variable
-            and one.reference in _EACH | {Reference.FIRST}
-            and other.variable in earlier
-            and other.reference in _EACH
-            and (other.variable not in self._repeated or other.variable == earlier[-1])
+            for left, right in self._sides(condition)
+            if left.variable == variable
+            and left.reference in _EACH | {Reference.FIRST}
+            and right.variable in earlier
+            and right.reference in _EACH
+            and (right.variable not in self._repeated or right.variable == earlier[-1])
         ]

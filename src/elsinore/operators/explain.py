@@ -15,7 +15,6 @@ from elsinore.operators.equality_keys import equality_keys
 from elsinore.operators.kind import Kind, Sample
 from elsinore.operators.panes import KEEPS_ALL, OVERLAP
 from elsinore.operators.pictures import mermaid, svg
-from elsinore.operators.planning import gathered
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Plan, Sharing, Unit
 from elsinore.plan.classes import Bit, Choices, Digit
@@ -24,9 +23,9 @@ from elsinore.words import count, listed
 
 
 class RowGroups(NamedTuple):
-    """The numbers of row groups that a pass reads and skips on Spark, by their statistics.
+    """The numbers of row groups that a pass on Spark reads, and skips because of their statistics.
 
-    Also the reason why it does not combine events before the shuffle; None if it does.
+    `not_combined_because`: why events are not combined before the shuffle; None if they are.
     """
 
     read: int
@@ -41,12 +40,12 @@ def explain_json(
     sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
     """Return the plan as a JSON object: units, their queries and classes, and facts of kinds."""
-    explained = facts(plan, sample, sharing)
+    plan_facts = facts(plan, sample, sharing)
     if row_groups:
-        explained["row_groups"] = [
+        plan_facts["row_groups"] = [
             row_groups_of_pass._asdict() for row_groups_of_pass in row_groups
         ]
-    return json.dumps(explained, indent=2) + "\n"
+    return json.dumps(plan_facts, indent=2) + "\n"
 
 
 def explain_text(
@@ -64,10 +63,10 @@ def explain_text(
     passes = count(len(plan.passes), "pass", "passes")
     exact = ", in exact integers" if plan.workload.exact else ""
     lines = [f"{queries}, run by {operators} in {passes} over the events{exact}."]
-    computed = computed_by_sql(plan)
-    if computed:
+    sql_expressions = computed_by_sql(plan)
+    if sql_expressions:
         by = "before the operators (Spark, or DuckDB in process)"
-        lines.append(f"SQL computes for each event, {by}: {listed(computed, MOST_NAMES)}.")
+        lines.append(f"SQL computes for each event, {by}: {listed(sql_expressions, MOST_NAMES)}.")
     for number, unit in enumerate(plan.units, start=1):
         groups = f"by {listed(unit.group_by)}" if unit.group_by else "for the whole stream"
         lines += ["", f"Operator {number}: {_partitioned(unit)}; results {groups}."]
@@ -75,26 +74,29 @@ def explain_text(
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
         lines += _equality_lines(plan, unit)
         lines += kind_for(unit).lines(unit, unit_facts(unit))
-    for kind, units, kind_sample in _kinds(plan, sample, sharing):
+    for kind, units, kind_sample in _kinds(plan, sample):
         lines += kind.summary_lines(units, kind_sample, sharing)
     lines += _between_kinds(plan)
     lines += _not_live_lines(plan)
-    if any(look.read + look.skipped > 1 for look in row_groups):
+    if any(pass_groups.read + pass_groups.skipped > 1 for pass_groups in row_groups):
         lines.append("")
-        for number, look in enumerate(row_groups, start=1):
-            which = f" of pass {number}" if len(row_groups) > 1 else ""
-            total = count(look.read + look.skipped, "row group")
+        for number, pass_groups in enumerate(row_groups, start=1):
+            pass_text = f" of pass {number}" if len(row_groups) > 1 else ""
+            total = count(pass_groups.read + pass_groups.skipped, "row group")
             lines.append(
-                f"On Spark, tasks{which} skip {look.skipped:,} of {total}: those whose statistics "
-                "show that no query takes an event."
+                f"On Spark, tasks{pass_text} skip {pass_groups.skipped:,} of {total}: those whose "
+                "statistics show that no query takes an event."
             )
-    whys: dict[str, list[str]] = {}
-    for number, look in enumerate(row_groups, start=1):
-        if look.not_combined_because is not None:
-            whys.setdefault(look.not_combined_because, []).append(str(number))
-    for why, numbers in whys.items():
+    reasons: dict[str, list[str]] = {}
+    for number, pass_groups in enumerate(row_groups, start=1):
+        if pass_groups.not_combined_because is not None:
+            reasons.setdefault(pass_groups.not_combined_because, []).append(str(number))
+    for reason, numbers in reasons.items():
         where = f" in pass {listed(numbers)}" if len(numbers) < len(row_groups) else ""
-        lines += ["", f"Events of these files are not combined before the shuffle{where}: {why}."]
+        lines += [
+            "",
+            f"Events of these files are not combined before the shuffle{where}: {reason}.",
+        ]
     return escaped("\n".join(lines)) + "\n"
 
 
@@ -113,7 +115,7 @@ def facts(
         "computed_by_sql": computed_by_sql(plan),
         "units": [unit_facts(unit) for unit in plan.units],
     }
-    for kind, units, kind_sample in _kinds(plan, sample, sharing):
+    for kind, units, kind_sample in _kinds(plan, sample):
         plan_facts |= kind.summary(units, kind_sample, sharing)
     plan_facts["not_live_because"] = not_live(plan)
     return plan_facts
@@ -167,7 +169,7 @@ def _graphs(plan: Plan) -> list[tuple[str, TemplateGraph]]:
 
 
 def _equality_lines(plan: Plan, unit: Unit) -> list[str]:
-    """Return lines about conditions that became keys."""
+    """Return lines about equality conditions that became keys."""
     queries: dict[str, list[str]] = {}
     for number, name in zip(unit.queries, unit.names, strict=True):
         for key, conditions in equality_keys(plan.workload.queries[number]).items():
@@ -183,10 +185,10 @@ def _partitioned(unit: Unit) -> str:
 
 def _between_kinds(plan: Plan) -> list[str]:
     """Return lines about queries of different kinds, which share no computation."""
-    named: dict[str, list[str]] = {}
+    names_by_kind: dict[str, list[str]] = {}
     for unit in plan.units:
-        named.setdefault(kind_for(unit).name, []).extend(unit.names)
-    kinds = [f"{listed(names, MOST_NAMES)} ({kind})" for kind, names in named.items()]
+        names_by_kind.setdefault(kind_for(unit).name, []).extend(unit.names)
+    kinds = [f"{listed(names, MOST_NAMES)} ({kind})" for kind, names in names_by_kind.items()]
     lines = [
         f"  No sharing of {first} with {second}: queries of these kinds can share a pass over the "
         "events, but no computation."
@@ -216,24 +218,18 @@ def _not_live_lines(plan: Plan) -> list[str]:
     return ["", "Live streams", *lines] if lines else []
 
 
-def _kinds(
-    plan: Plan, sample: Sample | None, sharing: Sharing
-) -> list[tuple[Kind, Sequence[Unit], Sample | None]]:
-    """Return the kinds of a plan, each with its units and the sample's statistics of these.
-
-    A sample is from a run with `record`, which may have combined several units.
-    """
-    ran = plan.units if sample is None else gathered(plan, sharing, record=True).units
+def _kinds(plan: Plan, sample: Sample | None) -> list[tuple[Kind, Sequence[Unit], Sample | None]]:
+    """Return the kinds of a plan, each with its units and the sample's statistics of these."""
     kinds: list[tuple[Kind, Sequence[Unit], Sample | None]] = []
     for module in dict.fromkeys(unit.kind for unit in plan.units):
         units = [unit for unit in plan.units if unit.kind == module]
         kind_sample = None
         if sample is not None:
-            counted = zip(ran, sample.statistics, strict=True)
+            statistics = zip(plan.units, sample.statistics, strict=True)
             kind_sample = Sample(
                 sample.events,
                 sample.total,
-                tuple(counts for u, counts in counted if u.kind == module),
+                tuple(counts for unit, counts in statistics if unit.kind == module),
             )
         kinds.append((kind_for(units[0]), units, kind_sample))
     return kinds

@@ -70,29 +70,16 @@ class Kind(Protocol):
         """
 
     def knows_attributes(self, unit: Unit) -> bool:
-        """Return whether the attributes that a unit reads are known before it is `fitted`."""
+        """Return whether the attributes that a unit reads are known before it is `specialize`."""
         return True
 
-    def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
+    def specialize(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return a unit specialized for events with attributes of these types.
 
         With `declared`, the form of results must be known before the run. Raises QueryError if that
         is impossible.
         """
         return unit
-
-    def gathered(
-        self,
-        units: Sequence[Unit],
-        sharing: Sharing,
-        *,
-        record: bool,
-    ) -> Sequence[Unit]:
-        """Return this kind's units combined for a mode of sharing.
-
-        `record`: the run records the decision on every burst.
-        """
-        return units
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator for a unit."""
@@ -138,7 +125,7 @@ class Kind(Protocol):
         """
 
     def after(self, unit: Unit) -> Callable[[Any], Any] | None:
-        """Return a function that a query's complete result passes through, or None.
+        """Return a function from a query's complete result to the result that users get, or None.
 
         It takes and returns a table or a data frame.
         """

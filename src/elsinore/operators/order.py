@@ -27,18 +27,18 @@ def in_order(columns: Sequence[pa.Array]) -> bool:
         return True
     if any(column.null_count for column in columns):
         return False
-    sure: pa.Array | None = None  # that a row is not before the last, by the columns behind
+    ordered: pa.Array | None = None  # [row] it is not less than the row before
     for column in reversed(columns):
         before, after = column.slice(0, len(column) - 1), column.slice(1)
         try:
-            if sure is None:
-                sure = pc.less_equal(before, after)
+            if ordered is None:
+                ordered = pc.less_equal(before, after)
             else:
-                same = pc.and_(pc.equal(before, after), sure)
-                sure = pc.or_(pc.less(before, after), same)
+                same = pc.and_(pc.equal(before, after), ordered)
+                ordered = pc.or_(pc.less(before, after), same)
         except pa.ArrowNotImplementedError:  # types that Arrow can sort, but not compare
             return False
-    return pc.all(sure).as_py() is True
+    return pc.all(ordered).as_py() is True
 
 
 def ranks(columns: Sequence[pa.Array]) -> tuple[pa.Array, NDArray[np.int32]]:
@@ -58,11 +58,10 @@ def ranks(columns: Sequence[pa.Array]) -> tuple[pa.Array, NDArray[np.int32]]:
 def rows_in_order(
     columns: Sequence[NDArray[Any]],
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
-    """Return rows in the order of whole numbers, and which of them have those of the row before.
+    """Return the row numbers sorted by integer columns, and which rows equal the one before.
 
-    None: rows are in order already. Equal rows keep their order. Numbers and row are sorted as one
-    number where that has no more than 63 bits: much faster than by columns, and rows need not be
-    looked up then.
+    None: the rows are sorted already. The sort is stable. If the values of a row and its number fit
+    into 63 bits, they are sorted as one integer, which is much faster than sorting by columns.
 
     >>> order, same = rows_in_order([np.array([7, 5, 7]), np.array([1, 2, 1])])
     >>> order.tolist(), same.tolist()
@@ -70,8 +69,8 @@ def rows_in_order(
     """
     rows = len(columns[0])
     bits = (rows - 1).bit_length()
-    lasts = [(int(column.min()), int(column.max())) for column in columns]
-    widths = [(last - first).bit_length() for first, last in lasts]
+    ranges = [(int(column.min()), int(column.max())) for column in columns]
+    widths = [(last - first).bit_length() for first, last in ranges]
     order: NDArray[np.int64] | None = None
     if sum(widths) + bits > WHOLE_BITS:
         order = np.lexsort(columns[::-1])
@@ -81,7 +80,7 @@ def rows_in_order(
             same &= ordered[1:] == ordered[:-1]
         return order, same
     packed = np.zeros(rows, dtype=np.int64)
-    for column, (first, _), width in zip(columns, lasts, widths, strict=True):
+    for column, (first, _), width in zip(columns, ranges, widths, strict=True):
         packed <<= width
         packed |= column.astype(np.int64) - first
     if np.any(packed[1:] < packed[:-1]):

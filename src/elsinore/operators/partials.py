@@ -16,7 +16,7 @@ from elsinore.operators.registry import kind_for
 from elsinore.plan import Unit
 from elsinore.threads import in_threads
 
-MANY = 2**16  # partial outputs that justify a thread
+MANY = 2**16  # partial outputs from which another thread is worthwhile
 
 
 def by_query(
@@ -24,7 +24,7 @@ def by_query(
     batches: Iterable[pa.RecordBatch],
     families: Sequence[Sequence[int]] | None = None,
 ) -> list[pa.Table]:
-    """Return the partial outputs of each query, or of each family of queries, in query order.
+    """Divide partial outputs by query, or by family of queries.
 
     `schemas` are those that the queries' kind declares, by place in the unit; a batch may have rows
     of several queries whose schemas are equal. `families` are lists of such queries, by place.
@@ -56,8 +56,8 @@ def by_query(
         else:
             first = next(n for n, schema in enumerate(schemas) if schema == batch.schema)
             mixed.setdefault(first, []).append(batch)
-    for several in mixed.values():
-        table = pa.Table.from_batches(several).combine_chunks()
+    for batches_of_schema in mixed.values():
+        table = pa.Table.from_batches(batches_of_schema).combine_chunks()
         numbers = families_by_query[to_numpy(table.column("query"))]
         if np.any(numbers[1:] < numbers[:-1]):
             order = np.argsort(numbers, kind="stable")
@@ -72,7 +72,7 @@ def by_query(
     ]
 
 
-def as_it_is(table: pa.Table, _: ResultForm) -> pa.Table:
+def unchanged(table: pa.Table, _: ResultForm) -> pa.Table:
     """Return a result unchanged."""
     return table
 
@@ -82,7 +82,7 @@ def results_of(
     outputs: Iterable[pa.RecordBatch],
     groups: Sequence[pa.Array],
     types: Mapping[str, pa.DataType],
-    present: Callable[[pa.Table, ResultForm], pa.Table] = as_it_is,
+    present: Callable[[pa.Table, ResultForm], pa.Table] = unchanged,
     threads: int = 1,
 ) -> list[tuple[pa.Table, ResultForm]]:
     """Return the results of a unit's queries, by place, from all outputs of its operator.

@@ -26,7 +26,7 @@ STYLE = """\
         fontname="Helvetica", fontsize=12]
   edge [fontname="Helvetica", fontsize=10, arrowsize=0.7]"""
 MOST_BOXES = 24  # of one graph; with more types, those in the same place become one box
-MOST_DRAWN = 60  # drawn boxes of one graph, those of the most queries
+MOST_DRAWN = 60  # boxes that are drawn of one graph: those in the most queries
 MOST_GRAPHS = 20  # graphs of one picture
 SHOWN_TYPES = 3  # types that a box of several names
 
@@ -79,26 +79,26 @@ def _program() -> str:
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
 
     try:
-        brought = distribution(PACKAGE)
+        distribution_of_package = distribution(PACKAGE)
     except PackageNotFoundError:
-        brought = None
-    for file in (brought.files if brought else None) or []:
+        distribution_of_package = None
+    for file in (distribution_of_package.files if distribution_of_package else None) or []:
         if file.name.partition(".")[0] == PACKAGE:
             return str(file.locate())
     installed = shutil.which("dot")
     if installed is None:
         raise SetupError(
             "The picture is laid out by Graphviz, which is not installed. Install it with: "
-            "pip install 'elsinore[report]', or take the format mermaid."
+            "pip install 'elsinore[report]', or use the format mermaid."
         )
     return installed
 
 
 def _names(queries: tuple[str, ...]) -> str:
-    shown = ", ".join(queries)
-    if len(queries) <= MOST_NAMES and len(shown) <= LONGEST_NAMES:
-        return shown
-    return _short(shown) if len(queries) == 1 else f"{len(queries):,} queries"
+    text = ", ".join(queries)
+    if len(queries) <= MOST_NAMES and len(text) <= LONGEST_NAMES:
+        return text
+    return _short(text) if len(queries) == 1 else f"{len(queries):,} queries"
 
 
 def _short(text: str) -> str:
@@ -107,8 +107,10 @@ def _short(text: str) -> str:
 
 def quoted(*lines: str) -> str:
     """Return lines as a literal string for Graphviz, with entities and escapes quoted."""
-    shown = [line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines]
-    return '"' + "\\n".join(line.replace("\n", " ") for line in shown) + '"'
+    escaped = [
+        line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines
+    ]
+    return '"' + "\\n".join(line.replace("\n", " ") for line in escaped) + '"'
 
 
 def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
@@ -138,9 +140,9 @@ def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
 
 
 def _mermaid_names(queries: tuple[str, ...]) -> str:
-    shown = ", ".join(queries[:MOST_IN_MERMAID])
+    text = ", ".join(queries[:MOST_IN_MERMAID])
     more = len(queries) - MOST_IN_MERMAID
-    return f'"{mermaid_text(shown)} and {more} more"' if more > 0 else f'"{mermaid_text(shown)}"'
+    return f'"{mermaid_text(text)} and {more} more"' if more > 0 else f'"{mermaid_text(text)}"'
 
 
 def mermaid_text(text: str) -> str:
@@ -154,17 +156,17 @@ def few_graphs(graphs: Sequence[tuple[str, TemplateGraph]]) -> list[tuple[str, T
     """Return graphs reduced for drawing, with titles that name omitted parts."""
     drawn = []
     for title, graph in graphs[:MOST_GRAPHS]:
-        shown = few_boxes(graph)
-        hidden = len(shown.types) - MOST_DRAWN
+        reduced = few_boxes(graph)
+        hidden = len(reduced.types) - MOST_DRAWN
         if hidden > 0:
             heading = f"{title} ({hidden:,} more boxes are not drawn)"
-            drawn.append((heading, _most_used(shown)))
+            drawn.append((heading, _most_used(reduced)))
         else:
-            drawn.append((title, shown))
+            drawn.append((title, reduced))
     left_out = len(graphs) - len(drawn)
     if left_out > 0:
-        last, graph = drawn[-1]
-        drawn[-1] = (f"{last} ({left_out:,} more operators are not drawn)", graph)
+        last_title, graph = drawn[-1]
+        drawn[-1] = (f"{last_title} ({left_out:,} more operators are not drawn)", graph)
     return drawn
 
 
@@ -183,10 +185,10 @@ def few_boxes(graph: TemplateGraph) -> TemplateGraph:
     if len(graph.types) <= MOST_BOXES:
         return graph
     place = _places(graph)
-    together: dict[int, list[str]] = {}
+    types_by_place: dict[int, list[str]] = {}
     for name in graph.types:
-        together.setdefault(place[name], []).append(name)
-    box = {name: _box(names) for names in together.values() for name in names}
+        types_by_place.setdefault(place[name], []).append(name)
+    box = {name: _box(names) for names in types_by_place.values() for name in names}
     return TemplateGraph(
         tuple(dict.fromkeys(box[name] for name in graph.types)),
         _joined(graph.starts, box),
@@ -198,11 +200,11 @@ def few_boxes(graph: TemplateGraph) -> TemplateGraph:
 
 def _between(arrows: Sequence[Arrow], box: Mapping[str, str]) -> tuple[Arrow, ...]:
     """Return the arrows between boxes for arrows between types."""
-    joined: dict[tuple[str, str], dict[str, None]] = {}
+    queries_by_boxes: dict[tuple[str, str], dict[str, None]] = {}
     for arrow in arrows:
-        queries = joined.setdefault((box[arrow.source], box[arrow.target]), {})
+        queries = queries_by_boxes.setdefault((box[arrow.source], box[arrow.target]), {})
         queries.update(dict.fromkeys(arrow.queries))
-    return tuple(Arrow(*ends, tuple(queries)) for ends, queries in joined.items())
+    return tuple(Arrow(*ends, tuple(queries)) for ends, queries in queries_by_boxes.items())
 
 
 def _places(graph: TemplateGraph) -> dict[str, int]:
@@ -225,8 +227,8 @@ def _places(graph: TemplateGraph) -> dict[str, int]:
 
 def _box(names: Sequence[str]) -> str:
     hidden = len(names) - SHOWN_TYPES
-    shown = ", ".join(names[:SHOWN_TYPES])
-    return f"{shown} and {hidden:,} more" if hidden > 0 else shown
+    text = ", ".join(names[:SHOWN_TYPES])
+    return f"{text} and {hidden:,} more" if hidden > 0 else text
 
 
 def _joined(
@@ -239,16 +241,16 @@ def _joined(
 
 
 def _most_used(graph: TemplateGraph) -> TemplateGraph:
-    """Return the boxes of the most queries, and the arrows between them."""
-    used = dict.fromkeys(graph.types, 0)
+    """Return the boxes that are in the most queries, and the arrows between them."""
+    query_counts = dict.fromkeys(graph.types, 0)
     for arrow in graph.arrows:
-        used[arrow.target] += len(arrow.queries)
-        used[arrow.source] += len(arrow.queries)
-    kept = set(sorted(used, key=lambda name: -used[name])[:MOST_DRAWN])
+        query_counts[arrow.target] += len(arrow.queries)
+        query_counts[arrow.source] += len(arrow.queries)
+    largest = set(sorted(query_counts, key=lambda name: -query_counts[name])[:MOST_DRAWN])
     return TemplateGraph(
-        tuple(name for name in graph.types if name in kept),
-        {name: queries for name, queries in graph.starts.items() if name in kept},
-        {name: queries for name, queries in graph.ends.items() if name in kept},
-        tuple(arrow for arrow in graph.arrows if {arrow.source, arrow.target} <= kept),
-        tuple(arrow for arrow in graph.shared if arrow.source in kept),
+        tuple(name for name in graph.types if name in largest),
+        {name: queries for name, queries in graph.starts.items() if name in largest},
+        {name: queries for name, queries in graph.ends.items() if name in largest},
+        tuple(arrow for arrow in graph.arrows if {arrow.source, arrow.target} <= largest),
+        tuple(arrow for arrow in graph.shared if arrow.source in largest),
     )

@@ -24,7 +24,7 @@ from elsinore.operators.equality_keys import with_equality_keys
 from elsinore.operators.registry import kind_for, kind_in, module_for
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
-from elsinore.plan.modes import Sharing, Uncertainty
+from elsinore.plan.modes import Uncertainty
 
 
 @without_garbage_collection()
@@ -85,28 +85,17 @@ def plan(
             units += kind_in(module).plan(queries, options)
         except QueryError as error:
             errors.append(error)
-        except InvalidWorkloadError as several:
-            errors += several.errors
+        except InvalidWorkloadError as workload_error:
+            errors += workload_error.errors
     names = [query.name for query in workload]
     raise_errors(sorted(errors, key=lambda error: names.index(error.query or names[0])))
     return Plan(workload, tuple(units), options.aggregates)
 
 
-def fitted(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> Plan:
+def specialize(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> Plan:
     """Return a plan specialized for events with attributes of these types (`Kind.fitted`)."""
-    units = [kind_in(unit.kind).fitted(unit, types, declared=declared) for unit in plan.units]
+    units = [kind_in(unit.kind).specialize(unit, types, declared=declared) for unit in plan.units]
     return replace(plan, units=tuple(units))
-
-
-def gathered(plan: Plan, sharing: Sharing, *, record: bool) -> Plan:
-    """Return a plan with units combined for a mode of sharing (`Kind.gathered`)."""
-    places = {number: place for place, unit in enumerate(plan.units) for number in unit.queries}
-    by_place: dict[int, Unit] = {}
-    for module in dict.fromkeys(unit.kind for unit in plan.units):
-        units = [unit for unit in plan.units if unit.kind == module]
-        for unit in kind_in(module).gathered(units, sharing, record=record):
-            by_place[min(places[number] for number in unit.queries)] = unit
-    return replace(plan, units=tuple(by_place[place] for place in sorted(by_place)))
 
 
 def columns_read(plan: Plan) -> frozenset[str] | None:
@@ -131,7 +120,7 @@ def _must_be_certain(query: Query) -> QueryError:
 
 def _must_have_length(query: Query) -> QueryError:
     return QuerySemanticError(
-        "WITHIN counts events in their order, which uncertain times leave open. Give WITHIN a "
+        "WITHIN counts events in order, and uncertain times do not determine it. Give WITHIN a "
         "length of time.",
         span=query.places.get("WITHIN", query.span),
         query=query.name,
@@ -169,14 +158,14 @@ def open_windows(
     if last_time is None:
         return {}
     by_query: dict[str, int | None] = {}
-    for unit, counted in zip(plan.units, statistics, strict=True):
-        numbers = kind_for(unit).open_windows(unit, last_time, counted)
+    for unit, unit_statistics in zip(plan.units, statistics, strict=True):
+        numbers = kind_for(unit).open_windows(unit, last_time, unit_statistics)
         by_query |= dict(zip(unit.names, numbers, strict=True))
     return {query.name: by_query[query.name] for query in plan.workload}
 
 
-def doubts(plan: Plan, names: frozenset[str] | None = None) -> Iterator[str]:
-    """Yield warnings of queries that do not depend on events; only of `names`, if given."""
+def query_warnings(plan: Plan, names: frozenset[str] | None = None) -> Iterator[str]:
+    """Yield warnings about queries that do not depend on events, only for `names` if given."""
     for unit in plan.units:
         if names is None or not names.isdisjoint(unit.names):
             for place, text in kind_for(unit).warnings(unit):

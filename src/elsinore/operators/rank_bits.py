@@ -15,7 +15,7 @@ def rank_bits(
     known: cython.uchar[::1],
     minus_zero: cython.longlong,
 ) -> cython.Py_ssize_t:
-    """Write the ranks of doubles, 0 for NaN, and which are numbers; return how many are NaN.
+    """Write the ranks of doubles, 0 for NaN, and which are numbers; return the number of NaNs.
 
     bits: of the doubles. minus_zero: the rank of -0.0.
     """

@@ -24,9 +24,7 @@ _TOO_LONG = (
     "MIN and MAX take decimals of up to 18 digits; {} is a {} and longer than that. Cast it to a "
     "double, or to a decimal of fewer digits.{}"
 )
-_SPARK = (
-    " Columns of whole numbers without a sign, which Spark reads as such, are taken in process."
-)
+_SPARK = " Spark reads unsigned 64-bit integers as such decimals; runs in process accept them."
 
 
 def to_ranks(column: pa.Array, name: str = "one of them") -> pa.Array:
@@ -45,21 +43,21 @@ def to_ranks(column: pa.Array, name: str = "one of them") -> pa.Array:
         doubles = to_numpy(column.cast(pa.float64()))  # null is NaN
         ranks = np.empty(len(doubles), dtype=np.int64)
         known = np.empty(len(doubles), dtype=np.bool_)
-        every = rank_doubles(doubles, ranks, known, one_zero=False)
-        return to_arrow(ranks, mask=None if every else ~known)
+        all_known = rank_doubles(doubles, ranks, known, one_zero=False)
+        return to_arrow(ranks, mask=None if all_known else ~known)
     if pa.types.is_boolean(kind):
         return column.cast(pa.int8()).cast(pa.int64())
     if pa.types.is_date32(kind):
         return column.cast(pa.int32()).cast(pa.int64())
     if pa.types.is_decimal(kind):
-        return _unscaled(column, name)
+        return _decimal_digits(column, name)
     if kind == pa.uint64():
-        return _flipped(column)
+        return _with_sign_flipped(column)
     return column.cast(pa.int64())
 
 
-def turned(bits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert bits of doubles to integers in the same order; the function is its own inverse."""
+def ordered_bits(bits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Map the bits of doubles to integers of the same order; the function is its own inverse."""
     return bits ^ ((bits >> _SIGN) & MAGNITUDE)
 
 
@@ -85,14 +83,14 @@ def rank_doubles(
     return rank_bits(bits, ranks, known.view(np.uint8), minus_zero) == 0
 
 
-def _flipped(column: pa.Array) -> pa.Array:
-    """Return unsigned numbers with their highest bit flipped: signed numbers in the same order."""
+def _with_sign_flipped(column: pa.Array) -> pa.Array:
+    """Return unsigned integers with the highest bit flipped: signed integers of the same order."""
     missing = to_numpy(column.is_null())
     numbers = to_numpy(column, 0)
     return to_arrow((numbers ^ _TOP).view(np.int64), mask=missing)
 
 
-def _unscaled(column: pa.Array, name: str) -> pa.Array:
+def _decimal_digits(column: pa.Array, name: str) -> pa.Array:
     """Return decimals as integers in units of their last digit."""
     missing = to_numpy(column.is_null())
     kind = pa.decimal128(38, column.type.scale)
@@ -108,11 +106,11 @@ def _unscaled(column: pa.Array, name: str) -> pa.Array:
 
 
 def _too_long(name: str, kind: pa.DataType) -> str:
-    shown = f"decimal({kind.precision}, {kind.scale})"
-    return _TOO_LONG.format(name, shown, _SPARK if shown == "decimal(20, 0)" else "")
+    type_text = f"decimal({kind.precision}, {kind.scale})"
+    return _TOO_LONG.format(name, type_text, _SPARK if type_text == "decimal(20, 0)" else "")
 
 
-def _scaled(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+def _decimals(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
     """Return decimals from integers in units of their last digit."""
     words = np.empty(2 * len(ranks), dtype=np.int64)
     words[::2], words[1::2] = ranks, ranks >> _SIGN
@@ -131,9 +129,9 @@ def from_ranks(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.Da
     if pa.types.is_null(kind):
         return pa.nulls(len(ranks))
     if pa.types.is_floating(kind):
-        return to_arrow(turned(ranks).view(np.float64), mask=missing).cast(kind)
+        return to_arrow(ordered_bits(ranks).view(np.float64), mask=missing).cast(kind)
     if pa.types.is_decimal(kind):
-        return _scaled(ranks, missing, kind)
+        return _decimals(ranks, missing, kind)
     if kind == pa.uint64():
         return to_arrow(ranks.view(np.uint64) ^ _TOP, mask=missing)
     integers = to_arrow(np.where(missing, 0, ranks), mask=missing)

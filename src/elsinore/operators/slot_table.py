@@ -62,7 +62,7 @@ def fill(table: SlotTable) -> None:
                 entries[place] = cython.cast(cython.int, slot)
 
 
-def lend(
+def assign_slots(
     table: SlotTable,
     keys: cython.const_int[::1],
     times: cython.const_longlong[::1],
@@ -107,7 +107,7 @@ def lend(
     return event
 
 
-def take_back(table: SlotTable, slots: cython.const_longlong[::1]) -> None:
+def release_slots(table: SlotTable, slots: cython.const_longlong[::1]) -> None:
     """Free slots. Entries after a removed one move up, so that probing still finds them."""
     entries: cython.int[::1] = table.table
     key: cython.int[::1] = table.key

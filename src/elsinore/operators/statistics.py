@@ -29,7 +29,7 @@ class OperatorStatistics:
     """The counts of an operator. Kinds of query may have a subclass with more counts."""
 
     events: int = 0  # events received
-    matched: int = 0  # events that some query could take
+    matched: int = 0  # events that some query can use
     classes: int = 0  # classes of events that occurred
     totals: int = 0  # rows returned
     state_bytes: int = 0  # greatest memory of its state

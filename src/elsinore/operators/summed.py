@@ -36,7 +36,7 @@ class SummedKind(Kind):
 
     @abstractmethod
     def addends(self, unit: Unit, events: pa.RecordBatch) -> Sequence[pa.Array]:
-        """Return the addends of events to their groups' sums; null: nothing."""
+        """Return what each event adds to its group's sums; null adds nothing."""
 
     @classmethod
     def schema(cls) -> pa.Schema:
@@ -44,7 +44,7 @@ class SummedKind(Kind):
         return pa.schema([("query", pa.int32()), GROUP, *cls.sums])
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
-        """Plan each query as a separate unit, whose conditions are computed as columns."""
+        """Plan each query as a separate unit, whose conditions are columns of its batches."""
         raise_errors(
             [
                 UnsupportedError(
@@ -119,7 +119,7 @@ class SummedKind(Kind):
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
         """Add up the sums of several keys of a group, or of several operators."""
-        summed = added(partials.select([GROUP.name, *(field.name for field in self.sums)]))
+        summed = sums_by_group(partials.select([GROUP.name, *(field.name for field in self.sums)]))
         codes = summed.column("group").combine_chunks()
         columns = [values.take(codes) for values in groups] + summed.columns[1:]
         form = self.result(unit, query, [values.type for values in groups], types)
@@ -144,14 +144,16 @@ class SumOperator:
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Add the addends of events that satisfy the conditions; return nothing before the end."""
         del until
-        counts = pc.greater_equal(batch.column("class"), to_scalar(0))
+        satisfies = pc.greater_equal(batch.column("class"), to_scalar(0))
         for column in self._unit.columns:
-            counts = pc.and_kleene(counts, batch.column(column.name).cast(pa.bool_()))
-        events = batch.filter(counts)  # null excludes an event
+            satisfies = pc.and_kleene(satisfies, batch.column(column.name).cast(pa.bool_()))
+        events = batch.filter(satisfies)  # null excludes an event
         self.statistics.events += batch.num_rows
         self.statistics.matched += events.num_rows
         columns = [events.column("group"), *self._kind.addends(self._unit, events)]
-        self.sums = added(pa.concat_tables([self.sums, pa.table(columns, schema=self.sums.schema)]))
+        self.sums = sums_by_group(
+            pa.concat_tables([self.sums, pa.table(columns, schema=self.sums.schema)])
+        )
         self.statistics.state_bytes = max(self.statistics.state_bytes, self.sums.nbytes)
         yield from ()
 
@@ -185,10 +187,10 @@ def _owner(kind: SummedKind, unit: Unit) -> tuple[str, str]:
     return f"sums of {kind.name}", fingerprint((unit.partition, unit.classes))
 
 
-def added(rows: pa.Table) -> pa.Table:
+def sums_by_group(rows: pa.Table) -> pa.Table:
     """Return the sums by group, the first column of `rows`, in order of first occurrence.
 
-    >>> added(pa.table({"group": [2, 0, 2], "n": [1, 2, 3]})).to_pydict()
+    >>> sums_by_group(pa.table({"group": [2, 0, 2], "n": [1, 2, 3]})).to_pydict()
     {'group': [2, 0], 'n': [4, 2]}
     """
     group, *names = rows.column_names

@@ -1,8 +1,8 @@
 """Ties: simultaneous events of one key whose types are in one pattern.
 
-Neither of two simultaneous events precedes the other, so that they never stand in one trend or
-match as neighbours. That is easily overlooked in data whose times are coarse; runs count such
-events and warn. An event counts if some query can take it (`Unit.predicate_sets`).
+Neither of two simultaneous events precedes the other, so they are never adjacent in a trend or
+match. This is easily overlooked if times are coarse, so runs count such events and warn. An event
+counts if some query can use it (`Unit.predicate_sets`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class TieTypes:
     def __init__(self, unit: Unit) -> None:
         sets = kind_for(unit).tied_types(unit)
         places = {name: place for place, name in enumerate(unit.types)}
-        self._near = np.zeros((len(places), len(places)), dtype=np.bool_)
+        self._same_pattern = np.zeros((len(places), len(places)), dtype=np.bool_)
         for names in set(map(frozenset, sets)):
             members = [places[name] for name in names]
-            self._near[np.ix_(members, members)] = True
+            self._same_pattern[np.ix_(members, members)] = True
         self._offsets = np.array([classes.offset for classes in unit.classes.types], np.int64)
 
     def __bool__(self) -> bool:
-        return bool(self._near.any())
+        return bool(self._same_pattern.any())
 
     def of_classes(self, classes: Ints) -> Ints:
         """Return the places of the types of classes that are at least 0."""
@@ -44,26 +44,26 @@ class TieTypes:
         moments: [event] -> the number of its key and time, from 0. types: [event] -> the place of
         its type among the unit's.
         """
-        if self._near.all():
+        if self._same_pattern.all():
             return np.asarray(np.bincount(moments)[moments] > 1)
-        width = max(1, len(self._near))
+        width = max(1, len(self._same_pattern))
         pairs, place, counts = np.unique(
             moments * width + types, return_inverse=True, return_counts=True
         )
         moment, kind = np.divmod(pairs, width)
-        tied = (counts > 1) & self._near[kind, kind]
+        tied = (counts > 1) & self._same_pattern[kind, kind]
         for distance in range(1, width):  # of two types in one moment
             same = moment[distance:] == moment[:-distance]
             if not same.any():
                 break
-            near = same & self._near[kind[distance:], kind[:-distance]]
-            tied[distance:] |= near
-            tied[:-distance] |= near
+            is_near = same & self._same_pattern[kind[distance:], kind[:-distance]]
+            tied[distance:] |= is_near
+            tied[:-distance] |= is_near
         return np.asarray(tied[place])
 
 
 class TieCounter:
-    """Counts the tied events of a unit in batches that come key after key, in the order of time.
+    """Counts the tied events of a unit in batches that are sorted by key and time.
 
     Batches may be cut anywhere, also between simultaneous events.
     """
@@ -79,9 +79,9 @@ class TieCounter:
         if not self._types:
             return
         keys, times, classes = (to_numpy(batch.column(name)) for name in ("key", "time", "class"))
-        taken = (keys >= 0) & (classes >= 0)
-        if not taken.all():
-            keys, times, classes = keys[taken], times[taken], classes[taken]
+        relevant = (keys >= 0) & (classes >= 0)
+        if not relevant.all():
+            keys, times, classes = keys[relevant], times[relevant], classes[relevant]
         if not len(keys):
             return
         same = (keys[1:] == keys[:-1]) & (times[1:] == times[:-1])

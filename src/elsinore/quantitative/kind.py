@@ -71,7 +71,7 @@ class Quantitative(Kind):
         del unit
         return False
 
-    def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
+    def specialize(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return the unit with the columns that the query's functions read."""
         from elsinore.quantitative.operator import ITEM, PART, SHOWN  # noqa: PLC0415 - the engine
         from elsinore.quantitative.regex import TYPE  # noqa: PLC0415

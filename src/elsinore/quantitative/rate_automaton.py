@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from elsinore.automata import Nfa, glushkov
-from elsinore.automata.bisimilar import reduced
+from elsinore.automata.bisimilar import merge_bisimilar
 from elsinore.model import pattern as pt
 from elsinore.quantitative.regex import (
     Concatenation,
@@ -28,7 +28,7 @@ def automaton(regex: Regex) -> Nfa:
     number = {leaf: str(place) for place, leaf in enumerate(leaves)}
     symbols = [leaf.symbol for leaf in leaves]
     built = glushkov(_pattern(regex, number), lambda leaf: symbols[int(leaf.type)])
-    return reduced(built.nfa)
+    return merge_bisimilar(built.nfa)
 
 
 def _pattern(regex: Regex, number: dict[Predicate, str]) -> pt.Pattern:

@@ -1,4 +1,4 @@
-"""Pictures of what was shared: bursts over time, their expected benefit, and graphlets."""
+"""Pictures of sharing: bursts over time, their expected benefit, and graphlets."""
 
 from elsinore.report.bursts import Bursts, Panel, panels
 from elsinore.report.picture import draw

@@ -1,4 +1,4 @@
-"""What a picture shows of a sharing set: its bursts, one by one or binned."""
+"""The data of a sharing set's picture: its bursts, one by one or binned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsinore.operators import OperatorStatistics
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 from elsinore.words import count
 
-MOST_BURSTS = 4_000  # more would be thinner than a pixel each
+MOST_BURSTS = 4_000  # with more, each would be thinner than a pixel
 BINS = 400
 LONGEST_TITLE = 64  # letters of a title's first line: it has half the picture's width
 
@@ -21,9 +21,9 @@ LONGEST_TITLE = 64  # letters of a title's first line: it has half the picture's
 class Bursts:
     """Bursts as columns: times, numbers of events in shared and unshared bursts, and benefits.
 
-    Unless `binned` there is an entry per burst. Else there is one per bin that holds bursts: `time`
+    Unless `binned`, there is an entry per burst. Otherwise there is one per nonempty bin: `time`
     and `until` are its ends, events are added up, and `benefit` is the mean of its bursts', which
-    lie between `least` and `greatest`.
+    are between `least` and `greatest`.
     """
 
     binned: bool
@@ -38,7 +38,7 @@ class Bursts:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A sharing set as it is drawn, under a title of two lines."""
+    """The panel of a sharing set: a title of two lines, and its bursts."""
 
     title: str
     bursts: Bursts
@@ -76,15 +76,15 @@ def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BI
     records = sorted(shared.records, key=lambda record: record.time)
     time = np.array([record.time for record in records], dtype=np.int64)
     events = np.array([record.events for record in records], dtype=np.int64)
-    together = np.array([record.shared > 1 for record in records], dtype=np.bool_)
+    is_shared = np.array([record.shared > 1 for record in records], dtype=np.bool_)
     benefit = np.array([record.benefit for record in records], dtype=np.float64)
     if len(records) <= most:
         return Bursts(
             binned=False,
             time=time,
             until=time,
-            shared=np.where(together, events, 0),
-            single=np.where(together, 0, events),
+            shared=np.where(is_shared, events, 0),
+            single=np.where(is_shared, 0, events),
             benefit=benefit,
             least=benefit,
             greatest=benefit,
@@ -98,8 +98,8 @@ def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BI
         binned=True,
         time=left,
         until=left + length,
-        shared=np.add.reduceat(np.where(together, events, 0), starts),
-        single=np.add.reduceat(np.where(together, 0, events), starts),
+        shared=np.add.reduceat(np.where(is_shared, events, 0), starts),
+        single=np.add.reduceat(np.where(is_shared, 0, events), starts),
         benefit=np.add.reduceat(benefit, starts) / sizes,
         least=np.minimum.reduceat(benefit, starts),
         greatest=np.maximum.reduceat(benefit, starts),

@@ -18,7 +18,7 @@ from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.trends.graph import EventCount, Graphlet, HamletGraph, Snapshot
 from elsinore.words import count, listed
 
-MOST_MOMENTS = 40  # that are drawn; the tables have all
+MOST_MOMENTS = 40  # times that are drawn; the tables have all
 MOST_ROWS = 24  # of the table of snapshots in the picture
 LONGEST = 12  # letters of a form or a number under an event
 ROW, COLUMN = 1.5, 0.95  # inches
@@ -74,38 +74,40 @@ def _numbers(values: Sequence[int | None]) -> pa.Array:
 def draw_graph(graph: HamletGraph, path: Path, *, overwrite: bool = True) -> tuple[Path, ...]:
     """Draw graphlets as boxes of events, a row for each type, and the table of snapshots below.
 
-    Of more than `MOST_MOMENTS` moments the first are drawn. Returns the files, `path` with .png and
-    .svg. Raises OutputError where they cannot be written, or exist and are not to be overwritten,
-    and InputError where no event ends a trend.
+    At most the first `MOST_MOMENTS` times are drawn. Returns the files, `path` with .png and
+    .svg. Raises OutputError if they cannot be written, or exist without `overwrite`, and InputError
+    if no event ends a trend.
     """
     places = _columns(graph)
     if not places:
         raise InputError("There are no graphlets in these windows: no event ends a trend.")
-    drawn = [item for item in (_within(item, places) for item in graph.graphlets) if item.events]
-    rows = _rows(drawn, places)
-    shown = {item.name for item in drawn}
-    snapshots = [item for item in graph.snapshots if item.graphlet in shown][:MOST_ROWS]
+    drawn_graphlets = [
+        item for item in (_within(item, places) for item in graph.graphlets) if item.events
+    ]
+    rows = _rows(drawn_graphlets, places)
+    names = {item.name for item in drawn_graphlets}
+    snapshots = [item for item in graph.snapshots if item.graphlet in names][:MOST_ROWS]
     columns, lines = max(places.values()) + 1, max(rows.values()) + 1
     table = 0.28 * (len(snapshots) + 2) if snapshots else 0.4
     width = max(8.0, COLUMN * (columns + 2))
     figure = Figure(figsize=(width, ROW * lines + table + 0.8), layout="constrained")
     FigureCanvasAgg(figure)
-    axes, below = figure.subplots(2, 1, height_ratios=[ROW * lines + 0.4, table])
+    axes, table_axes = figure.subplots(2, 1, height_ratios=[ROW * lines + 0.4, table])
     axes.set_title(_title(graph, columns), loc="left", fontsize=9, parse_math=False)
     axes.set_xlim(-1.0, columns - 0.4)
     axes.set_ylim(-lines + 0.35, 0.7)
-    for place in (axes, below):
+    for place in (axes, table_axes):
         place.axis("off")
-    for graphlet in drawn:
+    for graphlet in drawn_graphlets:
         _draw_graphlet(axes, graphlet, places, -rows[graphlet.name], snapshots)
-    _draw_origins(axes, drawn, places, rows)
+    _draw_origins(axes, drawn_graphlets, places, rows)
     if snapshots:
-        _draw_table(below, snapshots)
+        _draw_table(table_axes, snapshots)
     return save(figure, path, overwrite=overwrite)
 
 
 def _columns(graph: HamletGraph) -> dict[str, int]:
-    """Return the column of each event's name, those of one moment in one column."""
+    """Return the column of each event, by name; simultaneous events share a column."""
     events = [event for graphlet in graph.graphlets for event in graphlet.events]
     moments: dict[str, int] = {}
     for event in sorted(events, key=lambda event: event.row):
@@ -128,7 +130,7 @@ def _within(graphlet: Graphlet, places: dict[str, int]) -> Graphlet:
 
 def _rows(graphlets: Sequence[Graphlet], places: dict[str, int]) -> dict[str, int]:
     """Return the line of each graphlet: a line per type, more for simultaneous graphlets."""
-    ends: dict[str, list[int]] = {}  # of each type, the last column taken of each of its lines
+    ends: dict[str, list[int]] = {}  # of each type, the last occupied column of each of its lines
     line_of: dict[str, tuple[str, int]] = {}
     for graphlet in graphlets:
         columns = [places[event.name] for event in graphlet.events]
@@ -181,14 +183,14 @@ def _draw_graphlet(
             va="center",
             bbox={"boxstyle": "square,pad=0.25", "facecolor": "white", "edgecolor": colour},
         )
-    made = {
+    snapshot_names = {
         snapshot.event: snapshot.name
         for snapshot in snapshots
         if snapshot.graphlet == graphlet.name
     }
     for event in graphlet.events:
         column = places[event.name]
-        is_snapshot = event.name in made
+        is_snapshot = event.name in snapshot_names
         axes.scatter(
             [column],
             [line + 0.05],
@@ -201,10 +203,10 @@ def _draw_graphlet(
         )
         name = _short(event.name)
         axes.text(column, line + 0.05, name, fontsize=7, ha="center", va="center", parse_math=False)
-        axes.text(column, line - 0.27, _told(event), fontsize=7, ha="center", va="center")
+        axes.text(column, line - 0.27, _label(event), fontsize=7, ha="center", va="center")
 
 
-def _told(event: EventCount) -> str:
+def _label(event: EventCount) -> str:
     """Return the label of an event: its form, or the queries' counts."""
     if event.form is not None:
         return _short(str(event.form))
@@ -218,9 +220,9 @@ def _short(text: str) -> str:
 def _draw_origins(
     axes: Axes, graphlets: Sequence[Graphlet], places: dict[str, int], rows: dict[str, int]
 ) -> None:
-    """Draw arrows to each graphlet's snapshot from the graphlets that its values come from.
+    """Draw arrows to each graphlet's snapshot from the graphlets that determine its values.
 
-    These are the ones since the last shared graphlet of the type, and that one (Figure 5(b)).
+    These are the last shared graphlet of the type and all graphlets since (Figure 5(b)).
     """
     for number, graphlet in enumerate(graphlets):
         if graphlet.opening is None:

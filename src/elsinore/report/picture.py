@@ -30,8 +30,8 @@ except ImportError as error:
 # Two colours that colour-blind people distinguish (Okabe and Ito).
 SHARED, SINGLE = "#0072B2", "#E69F00"
 WIDTH, HEIGHT = 14.0, 3.2  # inches, of the picture and of a panel
-DOTS = 110  # to the inch
-MOST_PANELS = 16  # a picture of more is too large to be looked at
+DOTS = 110  # per inch
+MOST_PANELS = 16  # a picture with more is too large
 
 
 def draw(
@@ -40,9 +40,8 @@ def draw(
     """Draw panels below one another; return the files, `path` with .png and .svg.
 
     Left, bars of the events in each burst, coloured by whether it was shared; right, the benefit
-    that was expected of sharing it. Of more than `MOST_PANELS` the first ones are drawn. The same
-    panels give the same files. Raises OutputError where they cannot be written, or exist and
-    are not to be overwritten.
+    that was expected of sharing it. At most the first `MOST_PANELS` are drawn. Equal panels give
+    equal files. Raises OutputError if they cannot be written, or exist without `overwrite`.
     """
     drawn = panels[:MOST_PANELS]
     figure = Figure(figsize=(WIDTH, HEIGHT * len(drawn) + 0.6), layout="constrained")
@@ -91,7 +90,7 @@ def _places(micros: NDArray[np.int64], kind: TimeKind) -> NDArray[np.float64]:
 
 
 def _widths(bursts: Bursts, kind: TimeKind) -> NDArray[np.float64]:
-    """Return the widths of bars: of the bins, or so wide that single bursts can be seen."""
+    """Return the widths of bars: those of bins, or a visible width for single bursts."""
     if bursts.binned:
         return _places(bursts.until - bursts.time, kind)
     times = bursts.time
@@ -118,7 +117,7 @@ def _time_axis(axes: Axes, kind: TimeKind) -> None:
 
 
 def save(figure: Figure, path: Path, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write a picture as PNG and SVG; the same picture gives the same files."""
+    """Write a picture as PNG and SVG; equal pictures give equal files."""
     places = (path.with_suffix(".png"), path.with_suffix(".svg"))
     with draft(places[0], overwrite=overwrite) as file:
         figure.savefig(file, dpi=DOTS, format="png")

@@ -38,7 +38,7 @@ def same_floats(column: pa.Array) -> pa.Array:
     return column
 
 
-def in_one_piece(table: pa.Table, names: Iterable[str], threads: int) -> pa.Table:
+def with_combined_chunks(table: pa.Table, names: Iterable[str], threads: int) -> pa.Table:
     """Return a table with the chunks of the named columns combined, by several threads.
 
     Names without a column are ignored. With one thread the table is returned unchanged.
@@ -49,14 +49,14 @@ def in_one_piece(table: pa.Table, names: Iterable[str], threads: int) -> pa.Tabl
     """
     if threads == 1 or all(column.num_chunks < 2 for column in table.columns):
         return table
-    there = [name for name in dict.fromkeys(names) if name in table.column_names]
-    split = [name for name in there if table.column(name).num_chunks > 1]
+    existing = [name for name in dict.fromkeys(names) if name in table.column_names]
+    fragmented = [name for name in existing if table.column(name).num_chunks > 1]
 
     def join(begin: int, end: int) -> list[pa.Array]:
-        return [whole(table.column(name)) for name in split[begin:end]]
+        return [whole(table.column(name)) for name in fragmented[begin:end]]
 
-    joined = by_ranges(join, len(split), threads)
-    for name, column in zip(split, itertools.chain.from_iterable(joined), strict=True):
+    combined = by_ranges(join, len(fragmented), threads)
+    for name, column in zip(fragmented, itertools.chain.from_iterable(combined), strict=True):
         place = table.column_names.index(name)
         table = table.set_column(place, table.schema.field(name), column)
     return table

@@ -28,7 +28,7 @@ from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, 
 from elsinore.runtime.names import text_numbers
 from elsinore.runtime.numbering import Codes, Numbering
 
-SPARSE = 0.5  # rows of a type with a lesser share of the events are selected first
+SPARSE = 0.5  # rows of a type are selected first if its share of the events is less
 FEW_TYPES = 2  # comparisons with constants are made for all events for up to so many types
 
 
@@ -45,32 +45,44 @@ def classify(
     only, so many types with many predicates cost one pass over the events; comparisons with
     constants, which cannot fail, are computed for all events at once if few types have any.
     """
-    known = {type_classes.type: type_classes for type_classes in classes.types}
+    classes_by_type = {type_classes.type: type_classes for type_classes in classes.types}
     table = first_classes(classes, names)
     codes = np.empty(len(numbers), dtype=np.int64)
     look_up(table, numbers, codes)
-    busy = [n for n, name in enumerate(names) if name in known and known[name].digits]
+    busy = [
+        n
+        for n, name in enumerate(names)
+        if name in classes_by_type and classes_by_type[name].digits
+    ]
     if not busy or not len(codes):
         return codes
-    if len(busy) <= FEW_TYPES and all(_cannot_fail(known[names[number]]) for number in busy):
+    if len(busy) <= FEW_TYPES and all(
+        _cannot_fail(classes_by_type[names[number]]) for number in busy
+    ):
         for number in busy:
-            _add_digits(codes, numbers, number, known[names[number]], columns)
+            _add_digits(codes, numbers, number, classes_by_type[names[number]], columns)
         return codes
     order, starts = rows_by_code(numbers, len(names))
     for number in busy:
-        type_classes = known[names[number]]
+        type_classes = classes_by_type[names[number]]
         rows = order[starts[number] : starts[number + 1]]
         if len(rows) == 0:
             continue
-        read = {name: columns[name] for name in Classes((type_classes,)).attributes}
+        type_columns = {name: columns[name] for name in Classes((type_classes,)).attributes}
         if len(rows) >= SPARSE * len(codes):
-            _add_digits(codes, numbers, number, type_classes, read)
+            _add_digits(codes, numbers, number, type_classes, type_columns)
             continue
-        picked = to_arrow(rows)
-        few = np.zeros(len(rows), dtype=np.int64)
+        row_indices = to_arrow(rows)
+        row_codes = np.zeros(len(rows), dtype=np.int64)
         zeros = np.zeros(len(rows), dtype=np.int32)
-        _add_digits(few, zeros, 0, type_classes, {n: c.take(picked) for n, c in read.items()})
-        codes[rows] += few
+        _add_digits(
+            row_codes,
+            zeros,
+            0,
+            type_classes,
+            {n: c.take(row_indices) for n, c in type_columns.items()},
+        )
+        codes[rows] += row_codes
     return codes
 
 
@@ -203,9 +215,9 @@ def _places_of_times(choices: Choices, columns: Mapping[str, pa.Array]) -> pa.Ar
     """Return the index of the time, among constants in text, that each value equals, or null."""
     place = to_scalar(None, pa.int32())
     for number, test in enumerate(choices.tests()):
-        same = evaluate(test, columns)
+        is_equal = evaluate(test, columns)
         place = pc.if_else(
-            pc.fill_null(same, to_scalar(False)), to_scalar(number, pa.int32()), place
+            pc.fill_null(is_equal, to_scalar(False)), to_scalar(number, pa.int32()), place
         )
     return place
 

@@ -1,4 +1,4 @@
-"""Compiled passes that number values: codes of whole numbers, of pairs of codes, and back."""
+"""Compiled passes that encode integers, and pairs of codes, as dense codes 0, 1, ..."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def with_stored_types(table: pa.Table) -> pa.Table:
     for index, field in enumerate(table.schema):
         kind = stored_type(field.type)
         if kind != field.type:
-            chunks = [_as_stored(chunk, kind) for chunk in table.column(index).chunks]
+            chunks = [_cast_to_stored(chunk, kind) for chunk in table.column(index).chunks]
             column = pa.chunked_array(chunks, kind)
             table = table.set_column(index, pa.field(field.name, kind), column)
     return table
@@ -91,7 +91,7 @@ def _stored_field(field: pa.Field) -> pa.Field:
     return field.with_type(stored_type(field.type))
 
 
-def _as_stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _cast_to_stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return an array cast to `kind`, the `stored_type` of its type."""
     types, source_type = pa.types, array.type
     if source_type == kind:
@@ -99,32 +99,32 @@ def _as_stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if isinstance(source_type, pa.UuidType):
         return _uuid_texts(array.storage)
     if isinstance(array, pa.ExtensionArray):
-        return _as_stored(array.storage, kind)
+        return _cast_to_stored(array.storage, kind)
     if types.is_run_end_encoded(source_type):
-        return _as_stored(pc.run_end_decode(array), kind)
+        return _cast_to_stored(pc.run_end_decode(array), kind)
     if types.is_dictionary(source_type):
         if not types.is_dictionary(kind) or types.is_dictionary(source_type.value_type):
-            return _as_stored(array.dictionary, kind).take(array.indices)
-        values = _as_stored(array.dictionary, kind.value_type)
+            return _cast_to_stored(array.dictionary, kind).take(array.indices)
+        values = _cast_to_stored(array.dictionary, kind.value_type)
         indices = array.indices.cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
     if types.is_struct(source_type):
-        parts = [_as_stored(array.field(n), field.type) for n, field in enumerate(kind)]
+        parts = [_cast_to_stored(array.field(n), field.type) for n, field in enumerate(kind)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
     return _stored_lists(array, kind) if types.is_nested(source_type) else array.cast(kind)
 
 
 def _uuid_texts(storage: pa.Array) -> pa.Array:
     """Return UUIDs, given as 16 bytes each, as texts of 36 characters."""
-    filled = storage.fill_null(bytes(16))
-    packed = np.frombuffer(filled.buffers()[1], np.uint8)
-    octets = packed[16 * filled.offset :][: 16 * len(filled)].reshape(-1, 16)
+    without_nulls = storage.fill_null(bytes(16))
+    uuid_bytes = np.frombuffer(without_nulls.buffers()[1], np.uint8)
+    octets = uuid_bytes[16 * without_nulls.offset :][: 16 * len(without_nulls)].reshape(-1, 16)
     texts = np.full((len(octets), 36), ord("-"), np.uint8)
     texts[:, _UUID_DIGITS[::2]] = _HEXADECIMAL[octets >> 4]
     texts[:, _UUID_DIGITS[1::2]] = _HEXADECIMAL[octets & 15]
     ends = np.arange(0, texts.size + 1, 36, dtype=np.int64)
-    known = np.packbits(to_numpy(storage.is_valid()), bitorder="little")
-    buffers = list(map(pa.py_buffer, (known, ends, texts)))
+    valid_bits = np.packbits(to_numpy(storage.is_valid()), bitorder="little")
+    buffers = list(map(pa.py_buffer, (valid_bits, ends, texts)))
     return pa.Array.from_buffers(pa.large_string(), len(storage), buffers)
 
 
@@ -144,7 +144,7 @@ def _stored_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
     else:
         lengths = to_numpy(array.value_lengths(), 0)
         entries = pa.struct(list(_entries(kind).type)) if types.is_map(kind) else kind.value_type
-        parts = _as_stored(array.flatten(), entries)
+        parts = _cast_to_stored(array.flatten(), entries)
     wide = types.is_large_list(kind)
     ends = to_arrow(np.cumsum(np.append(0, lengths), dtype=np.int64 if wide else np.int32))
     if types.is_map(kind):
@@ -159,7 +159,7 @@ def _ranges_of(
     """Return ranges of values one after another, in the type `kind`."""
     before = np.cumsum(lengths) - lengths
     places = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-    return _as_stored(values, kind).take(to_arrow(places))
+    return _cast_to_stored(values, kind).take(to_arrow(places))
 
 
 def _entries(kind: pa.MapType) -> pa.Field:

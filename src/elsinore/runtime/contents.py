@@ -29,18 +29,18 @@ READING_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The text of a file. `open_content` makes it; every method reads the file from its beginning.
+    """The text of a file, from `open_content`; every method reads the file from its beginning.
 
-    `first` are the first 64 bytes of the text, `packed` says that the file is compressed.
+    `first` are the first 64 bytes of the text, `is_compressed` says that the file is compressed.
     """
 
     path: Path
-    packed: bool
+    is_compressed: bool
     first: bytes
 
     def open(self) -> pa.NativeFile:
         """Return the text as a stream of Arrow's."""
-        return _open(self.path, packed=self.packed)
+        return _open(self.path, is_compressed=self.is_compressed)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the text in pieces of at most 16 MiB."""
@@ -50,7 +50,7 @@ class Content:
 
     def size(self) -> int:
         """Return the number of bytes of the text; takes a pass over a compressed file."""
-        return sum(map(len, self.pieces())) if self.packed else self.path.stat().st_size
+        return sum(map(len, self.pieces())) if self.is_compressed else self.path.stat().st_size
 
     def tail(self, count: int) -> bytes:
         """Return the last `count` bytes of the text, or all of them if there are fewer."""
@@ -120,19 +120,19 @@ def open_content(path: Path) -> Content:
 
     Raise InputError if it is empty, compressed without the suffix, or UTF-16.
     """
-    packed = path.suffix.lower() == ".gz"
-    with reading(path), _open(path, packed=packed) as stream:
+    is_compressed = path.suffix.lower() == ".gz"
+    with reading(path), _open(path, is_compressed=is_compressed) as stream:
         first = stream.read(FIRST_BYTES)
     if not first:
         raise InputError(empty(path))
     if first.startswith(GZIP):
-        raise InputError(f"'{path}' is packed with gzip. Name it '{path.name}.gz'.")
+        raise InputError(f"'{path}' is compressed with gzip. Name it '{path.name}.gz'.")
     if first.startswith(UTF_16):
         raise InputError(
             f"'{path}' is text in UTF-16. Save it as UTF-8, for example with: "
             "iconv -f utf-16 -t utf-8"
         )
-    return Content(path, packed, first)
+    return Content(path, is_compressed, first)
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def reading(path: Path) -> Iterator[None]:
     is named "the standard input".
     """
     try:
-        with _named(path):
+        with _naming_file(path):
             yield
     except InputError as error:
         if not path.parent.name.startswith(STDIN_FOLDER):
@@ -155,7 +155,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _naming_file(path: Path) -> Iterator[None]:
     """Raise errors about a file as InputError that names it."""
     try:
         yield
@@ -182,10 +182,10 @@ def not_utf8(path: Path, where: str = "") -> str:
 
     Only files of text have lines; the names of a Parquet file's columns have none.
     """
-    packed = path.suffix.lower() == ".gz"
+    is_compressed = path.suffix.lower() == ".gz"
     line = None
     if path.suffix.lower() not in {".parquet", ".pq"}:
-        line = Content(path, packed, b"").line_not_utf8()
+        line = Content(path, is_compressed, b"").line_not_utf8()
     at = "" if line is None else f", line {line:,}"
     remedy = "" if line is None else " Convert the file, for example with: iconv -f latin1 -t utf-8"
     return f"'{path}'{at}: text{where} that is not UTF-8.{remedy}"
@@ -196,8 +196,8 @@ def shell_text(value: str) -> str:
     return shlex.quote(value) if is_on_the_command_line() else value
 
 
-def _open(path: Path, *, packed: bool) -> pa.NativeFile:
-    return pa.input_stream(str(path), compression="gzip" if packed else None)
+def _open(path: Path, *, is_compressed: bool) -> pa.NativeFile:
+    return pa.input_stream(str(path), compression="gzip" if is_compressed else None)
 
 
 def _unreadable(path: Path, error: Exception) -> str:
@@ -210,6 +210,6 @@ def _unreadable(path: Path, error: Exception) -> str:
     if begin == GZIP:
         return f"'{path}' is a gzip file that is cut off or damaged ({reason}). Copy it again."
     return (
-        f"'{path}' is named .gz and is not packed with gzip. Name it '{path.stem}', or pack it: "
-        f"gzip {shell_text(path.stem)}"
+        f"'{path}' is named .gz and is not compressed with gzip. Name it '{path.stem}', or "
+        f"compress it: gzip {shell_text(path.stem)}"
     )

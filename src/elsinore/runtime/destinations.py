@@ -50,9 +50,9 @@ def check_destinations(
 
     >>> check_destinations([Destination(Path("no-such/q.csv"), "--out")], [Path("trips.csv")])
     """
-    read = _Inputs.from_paths(inputs)
+    input_paths = _Inputs.from_paths(inputs)
     for destination in destinations:
-        _refuse_input(destination, read)
+        _refuse_input(destination, input_paths)
     _refuse_one_another(destinations)
     for destination in destinations:
         _refuse_no_folder(destination)
@@ -76,12 +76,12 @@ class _Inputs:
         """Collect the identities of inputs, following links in them."""
         within: dict[Identity, Path] = {}
         above: dict[Identity, Path] = {}
-        looked_at: set[Path] = set()
+        visited: set[Path] = set()
         for path in inputs:
             for inner in _walk(path, within):
                 parent = Path(os.path.realpath(inner)).parent
-                if parent not in looked_at:
-                    looked_at.add(parent)
+                if parent not in visited:
+                    visited.add(parent)
                     for folder in (parent, *parent.parents):
                         above.setdefault(_identity(folder) or (-1, -1), inner)
         return cls(within, above)
@@ -111,26 +111,27 @@ def _identity(path: Path) -> Identity | None:
     return status.st_dev, status.st_ino
 
 
-def _refuse_input(destination: Destination, read: _Inputs) -> None:
+def _refuse_input(destination: Destination, inputs: _Inputs) -> None:
     """Raise OutputError if a destination is, contains or lies inside an input."""
     remedy = "Name another path: a run never writes what it reads, not even with --overwrite."
     real = Path(os.path.realpath(destination.path))
-    # Where the destination is a link, both the link's own place and its target's are looked at.
+    # If the destination is a link, both its own path and its target's are checked.
     place = Path(os.path.realpath(destination.path.parent)) / destination.path.name
     real_identity = _identity(real)
-    if real_identity is not None and real_identity in read.within:
+    if real_identity is not None and real_identity in inputs.within:
         raise OutputError(
-            f"{destination} is '{read.within[real_identity]}', which this run reads. {remedy}"
+            f"{destination} is '{inputs.within[real_identity]}', which this run reads. {remedy}"
         )
-    if real_identity is not None and real_identity in read.above:
+    if real_identity is not None and real_identity in inputs.above:
         raise OutputError(
-            f"{destination} contains '{read.above[real_identity]}', which this run reads. {remedy}"
+            f"{destination} contains '{inputs.above[real_identity]}', which this run reads. "
+            f"{remedy}"
         )
     for folder in (*real.parents, *place.parents):
         identity = _identity(folder)
-        if identity is not None and identity in read.within:
+        if identity is not None and identity in inputs.within:
             raise OutputError(
-                f"{destination} lies inside '{read.within[identity]}', which this run reads. "
+                f"{destination} lies inside '{inputs.within[identity]}', which this run reads. "
                 f"{remedy}"
             )
 
@@ -179,7 +180,7 @@ def _exists(existing: Sequence[Destination]) -> str:
 
 
 def refuse_foreign_folder(path: Path) -> None:
-    """Raise OutputError if `path` is a folder with other files than the parts of a data set."""
+    """Raise OutputError if `path` is a folder with files that are not parts of a data set."""
     if path.is_symlink() or not path.is_dir():
         return
     for child in sorted(path.iterdir()):

@@ -42,8 +42,8 @@ def add_regions(
     the first or the last piece.
     """
     with cython.nogil:
-        crowded: cython.longlong = _count_points(points, guide)
-        _add_regions(codes, numbers, number, values, points, guide, factor, crowded)
+        most_points: cython.longlong = _count_points(points, guide)
+        _add_regions(codes, numbers, number, values, points, guide, factor, most_points)
 
 
 @cython.cfunc
@@ -62,7 +62,7 @@ def _scale(points: cython.const_double[::1], guide: cython.const_longlong[::1]) 
 def _count_points(points: cython.const_double[::1], guide: cython.longlong[::1]) -> cython.longlong:
     """Fill `guide`; return the greatest number of points in a piece."""
     scale: cython.double = _scale(points, guide)
-    crowded: cython.longlong = 0
+    most_points: cython.longlong = 0
     piece: cython.Py_ssize_t
     point: cython.Py_ssize_t
     for piece in range(guide.shape[0]):
@@ -70,9 +70,9 @@ def _count_points(points: cython.const_double[::1], guide: cython.longlong[::1])
     for point in range(points.shape[0] - 1):
         guide[cython.cast(cython.longlong, (points[point] - points[0]) * scale) + 1] += 1
     for piece in range(guide.shape[0] - 1):
-        crowded = max(crowded, guide[piece + 1])
+        most_points = max(most_points, guide[piece + 1])
         guide[piece + 1] += guide[piece]
-    return crowded
+    return most_points
 
 
 @cython.cfunc
@@ -86,32 +86,32 @@ def _add_regions(
     points: cython.const_double[::1],
     guide: cython.const_longlong[::1],
     factor: cython.longlong,
-    crowded: cython.longlong,
+    most_points: cython.longlong,
 ) -> cython.void:
-    """Do what `add_regions` does, with a filled guide; crowded: the most points of a piece."""
+    """Do what `add_regions` does; `guide` is filled; most_points: the maximum of a piece."""
     least: cython.double = points[0]
-    most: cython.double = points[points.shape[0] - 2]
+    highest: cython.double = points[points.shape[0] - 2]
     scale: cython.double = _scale(points, guide)
-    more: cython.longlong = min(crowded, COMPARED) - 1
+    steps: cython.longlong = min(most_points, COMPARED) - 1
     row: cython.Py_ssize_t
     for row in range(codes.shape[0]):
         value: cython.double = values[row]
         near: cython.double = value if value > least else least  # noqa: FURB136 - NaN is the least
-        near = near if near < most else most  # noqa: FURB136 - as above
+        near = near if near < highest else highest  # noqa: FURB136 - as above
         piece: cython.longlong = cython.cast(cython.longlong, (near - least) * scale)
-        below: cython.longlong = guide[piece]
-        if crowded > COMPARED:
+        points_below: cython.longlong = guide[piece]
+        if most_points > COMPARED:
             end: cython.longlong = guide[piece + 1]
-            while end - below > COMPARED:
-                middle: cython.longlong = (below + end) >> 1
+            while end - points_below > COMPARED:
+                middle: cython.longlong = (points_below + end) >> 1
                 if points[middle] < value:
-                    below = middle
+                    points_below = middle
                 else:
                     end = middle
-        below += points[below] < value
-        for _ in range(more):
-            below += points[below] < value
-        region: cython.longlong = 2 * below + 1 + (points[below] == value)
+        points_below += points[points_below] < value
+        for _ in range(steps):
+            points_below += points[points_below] < value
+        region: cython.longlong = 2 * points_below + 1 + (points[points_below] == value)
         region *= (numbers[row] == number) & (value == value)  # noqa: PLR0124 - 0 for NaN
         codes[row] += factor * region
 

@@ -58,7 +58,7 @@ def _of_structs(column: pa.StructArray) -> Ints:
     parts = [codes_of(part) for part in column.flatten()]
     if not parts:
         return np.zeros(len(column), dtype=np.int64)
-    return _numbered(np.stack(parts, axis=1))
+    return _row_codes(np.stack(parts, axis=1))
 
 
 def _of_unions(column: pa.UnionArray) -> Ints:
@@ -72,7 +72,7 @@ def _of_unions(column: pa.UnionArray) -> Ints:
     for number, code in enumerate(column.type.type_codes):
         rows = np.flatnonzero(types == code)
         codes[rows] = codes_of(column.field(number))[places[rows]]
-    return np.where(codes < 0, -1, _numbered(np.stack([types, codes], axis=1)))
+    return np.where(codes < 0, -1, _row_codes(np.stack([types, codes], axis=1)))
 
 
 def _of_lists(offsets: pa.Array, values: pa.Array, count: int) -> Ints:
@@ -80,17 +80,17 @@ def _of_lists(offsets: pa.Array, values: pa.Array, count: int) -> Ints:
     inner = codes_of(values)
     lengths = np.diff(bounds)
     codes = np.zeros(count, dtype=np.int64)
-    above = 0
+    next_code = 0
     for length in np.unique(lengths):
         rows = np.flatnonzero(lengths == length)
         places = bounds[:-1][rows][:, None] + np.arange(length)
-        inner_codes = _numbered(inner[places]) if length else np.zeros(len(rows), dtype=np.int64)
-        codes[rows] = above + inner_codes
-        above += int(inner_codes.max()) + 1
+        inner_codes = _row_codes(inner[places]) if length else np.zeros(len(rows), dtype=np.int64)
+        codes[rows] = next_code + inner_codes
+        next_code += int(inner_codes.max()) + 1
     return codes
 
 
-def _numbered(rows: Ints) -> Ints:
+def _row_codes(rows: Ints) -> Ints:
     """Return a code for each row of a matrix: equal codes for equal rows."""
     _, numbers = np.unique(rows, axis=0, return_inverse=True)
     return np.asarray(numbers, dtype=np.int64).reshape(len(rows))

@@ -1,7 +1,7 @@
 """Probabilities of events' possible times, from a column with a distribution for each event.
 
-A cell is a list of numbers, or a text of them with commas, semicolons or blanks between, from the
-first possible time to the last. An event without one has times that are equally probable.
+A cell has the probabilities from the first possible time to the last: a list of numbers, or a text
+of numbers with commas, semicolons or blanks between. Without a cell, times are equally probable.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def distributions(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     good = (weights >= 0.0) & (weights <= 1.0)
     totals = np.bincount(list_of, weights=np.where(good, weights, np.nan), minlength=len(lengths))
     usable = np.abs(totals - 1.0) <= SUM_TOLERANCE  # NaN is not
-    is_used = usable[list_of]
+    is_valid = usable[list_of]
     starts = np.concatenate([[0], np.cumsum(np.where(usable, lengths, 0))]).astype(np.int32)
-    scaled = (weights / totals[list_of])[is_used]
+    probabilities = (weights / totals[list_of])[is_valid]
     offsets = to_arrow(starts, mask=np.append(~usable, False))
-    scaled_lists = pa.ListArray.from_arrays(offsets, to_arrow(scaled))
+    scaled_lists = pa.ListArray.from_arrays(offsets, to_arrow(probabilities))
     return scaled_lists.cast(LISTS), to_arrow(~usable & ~missing)
 
 
@@ -57,8 +57,8 @@ def _lists(column: pa.Array) -> pa.Array:
         return pa.nulls(len(column), LISTS)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         fits = pc.fill_null(pc.match_substring_regex(column, NUMBERS), to_scalar(False))
-        known = pc.if_else(fits, pc.utf8_trim_whitespace(column), to_scalar(None, kind))
-        return pc.split_pattern_regex(known, BETWEEN).cast(LISTS)
+        number_lists = pc.if_else(fits, pc.utf8_trim_whitespace(column), to_scalar(None, kind))
+        return pc.split_pattern_regex(number_lists, BETWEEN).cast(LISTS)
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     if (is_list or pa.types.is_fixed_size_list(kind)) and _are_numbers(kind.value_type):
         return column.cast(LISTS)

@@ -16,8 +16,8 @@ from pathlib import Path
 from elsinore.errors import OutputError
 from elsinore.runtime.destinations import LONGEST_NAME, refuse_foreign_folder
 
-# Bytes of a name that a draft's name can contain: beside it stand a machine (12) and two numbers of
-# up to 64 bits (20 each), a role (4) and dots (5).
+# Bytes of a file's name that its draft's name can contain: the rest are an identifier of the
+# machine (12), two numbers of up to 64 bits (20 each), a role (4) and dots (5).
 LONGEST_PREFIX = LONGEST_NAME - 61
 
 
@@ -42,16 +42,16 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if _clear_up(path) and not overwrite:
+        if _remove_stale_drafts(path) and not overwrite:
             raise OutputError(
                 f"'{path}' exists: it was restored after a run that was killed while replacing it."
             )
-        place = _beside(path, "part")
+        place = _draft_path(path, "part")
         _remove(place)
         try:
             yield place
             _sync(place)
-            _put_in_place(place, path, overwrite=overwrite)
+            _move_to_destination(place, path, overwrite=overwrite)
             sync_entries(path.parent)
         finally:
             _remove(place)
@@ -59,7 +59,7 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         raise OutputError(f"Cannot write '{path}': {error.strerror or error}.") from error
 
 
-def _beside(path: Path, role: str) -> Path:
+def _draft_path(path: Path, role: str) -> Path:
     """Return the path of this thread's draft (part) of `path`, or of its backup (old)."""
     writer = f"{os.getpid()}.{threading.get_native_id()}"
     return path.with_name(f"{_prefix(path)}{writer}.{role}")
@@ -90,27 +90,27 @@ def _machine() -> str:
     return hashlib.sha256("\n".join(marks).encode()).hexdigest()[:12]
 
 
-def _clear_up(path: Path) -> bool:
-    """Remove drafts of `path` by dead processes of this machine; restore a backup of one.
+def _remove_stale_drafts(path: Path) -> bool:
+    """Remove drafts of `path` by dead processes of this machine; restore a backup that one left.
 
     Return whether a backup was restored.
     """
     put_back = False
     prefix = _prefix(path)
-    for left in path.parent.glob(f"{glob.escape(prefix)}*"):
-        writer = left.name.removeprefix(prefix).split(".")
+    for draft_path in path.parent.glob(f"{glob.escape(prefix)}*"):
+        writer = draft_path.name.removeprefix(prefix).split(".")
         process, role = writer[0], writer[-1]
-        if not process.isdecimal() or role not in {"part", "old"} or _lives(int(process)):
+        if not process.isdecimal() or role not in {"part", "old"} or _is_running(int(process)):
             continue
-        if role == "old" and not os.path.lexists(path):  # it died between two renames
-            os.rename(left, path)
+        if role == "old" and not os.path.lexists(path):  # the process died between two renames
+            os.rename(draft_path, path)
             put_back = True
         else:
-            _remove(left)
+            _remove(draft_path)
     return put_back
 
 
-def _lives(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -120,7 +120,7 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
+def _move_to_destination(place: Path, path: Path, *, overwrite: bool) -> None:
     """Rename a draft to its destination, replacing an existing one if allowed."""
     if not overwrite:
         _rename_to_nothing(place, path)
@@ -131,7 +131,7 @@ def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
         os.replace(place, path)
         return
     # A folder cannot be replaced in one step: it is renamed until the new one has its name.
-    aside = _beside(path, "old")
+    aside = _draft_path(path, "old")
     os.rename(path, aside)
     try:
         os.rename(place, path)

@@ -36,9 +36,9 @@ def derived_names(queries: Iterable[Query]) -> tuple[str, ...]:
             for node in ex.walk(expression):
                 if isinstance(node, ex.Attribute | ex.Column) and node.name is not None:
                     names[node.name] = None
-    computed = [name for name in names if isinstance(name, ComputedName)]
-    read = dict.fromkeys(read for name in names for read in columns_of(name))
-    return (*(name for name in read if "." in name), *computed)
+    computed_names = [name for name in names if isinstance(name, ComputedName)]
+    attributes = dict.fromkeys(attributes for name in names for attributes in columns_of(name))
+    return (*(name for name in attributes if "." in name), *computed_names)
 
 
 def fields_of(schema: pa.Schema, names: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -110,12 +110,12 @@ def with_derived(table: pa.Table, names: Collection[str]) -> pa.Table:
     for name, path in fields_of(table.schema, names).items():
         column, *inner = path
         table = table.append_column(name, pc.struct_field(table.column(column), inner))
-    computed = computable(names, table.column_names)
-    if not computed:
+    computed_names = computable(names, table.column_names)
+    if not computed_names:
         return table
-    taken = set(computed).intersection(table.column_names)
-    if taken:
-        raise name_taken(min(taken))
+    conflicting = set(computed_names).intersection(table.column_names)
+    if conflicting:
+        raise name_conflict(min(conflicting))
     from elsinore.runtime.sql.evaluation import evaluate_all  # noqa: PLC0415 - DuckDB, where needed
 
     with_results = table  # and a column per call of a user-defined function
@@ -128,13 +128,13 @@ def with_derived(table: pa.Table, names: Collection[str]) -> pa.Table:
         with_results = with_results.append_column(name, result)
         return name
 
-    expressions = {str(name): without_functions(name.expression, call) for name in computed}
+    expressions = {str(name): without_functions(name.expression, call) for name in computed_names}
     for computed_name, column in evaluate_all(expressions, with_results).items():
         table = table.append_column(computed_name, column)
     return table
 
 
-def name_taken(name: str) -> InputError:
+def name_conflict(name: str) -> InputError:
     """Return the error for a column of the events with the name of a computed value."""
     return InputError(f"The events have a column '{name}', which a query computes. Rename it.")
 

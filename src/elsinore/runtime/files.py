@@ -26,7 +26,7 @@ from elsinore.runtime.sources import (
 )
 from elsinore.runtime.tables import check_names
 from elsinore.runtime.text_files import READERS
-from elsinore.runtime.text_orders import meant_as_text
+from elsinore.runtime.text_orders import mark_declared_text
 from elsinore.runtime.type_from import type_column, type_from_named
 
 __all__ = ["FileFormat", "format_of", "read_events", "read_source", "unknown_format"]
@@ -99,9 +99,9 @@ def read_source(source: Source) -> pa.Table:
         tables = [table for _, table in tables_of(as_text(source, misfits))]
     schema = common_schema(source, [table.schema for table in tables])
     refuse_empty(source, sum(table.num_rows for table in tables))
-    table = pa.concat_tables([fitted(table, schema) for table in tables])
+    table = pa.concat_tables([cast_to_schema(table, schema) for table in tables])
     for name in source.reading.texts:
-        table = meant_as_text(table, name)
+        table = mark_declared_text(table, name)
     return mark_guessed(table, misfits) if source.format == "csv" else table
 
 
@@ -163,17 +163,20 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
     are guessed from values, integers and doubles become doubles, and a column without values takes
     any type. Raise InputError for other differences, naming two files and the column.
     """
-    known: dict[str, tuple[pa.DataType, Path]] = {}
+    types_by_name: dict[str, tuple[pa.DataType, Path]] = {}
     for file, schema in zip(source.files, schemas, strict=True):
         for column in schema:
-            kind, first = known.get(column.name, (column.type, file.path))
-            both = _common_type(kind, column.type, guessed=source.format != "parquet")
-            if both is None:
+            kind, first_path = types_by_name.get(column.name, (column.type, file.path))
+            common_type = _common_type(kind, column.type, guessed=source.format != "parquet")
+            if common_type is None:
                 raise InputError(
-                    _misfit(source, column.name, (kind, first), (column.type, file.path))
+                    _misfit(source, column.name, (kind, first_path), (column.type, file.path))
                 )
-            known[column.name] = (both, first if both == kind else file.path)
-    return pa.schema([(name, kind) for name, (kind, _) in known.items()])
+            types_by_name[column.name] = (
+                common_type,
+                first_path if common_type == kind else file.path,
+            )
+    return pa.schema([(name, kind) for name, (kind, _) in types_by_name.items()])
 
 
 def _misfit(
@@ -197,7 +200,7 @@ def refuse_empty(source: Source, rows: int) -> None:
         raise InputError(f"{source.name} has no events{header}.")
 
 
-def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def cast_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table cast to a compatible schema; missing columns are null."""
     if table.schema.equals(schema):
         return table

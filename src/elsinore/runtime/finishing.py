@@ -32,10 +32,10 @@ class Outputs:
         """Plan the columns; `types`: for each unit, the types of the attributes it carries."""
         self._schemas: list[pa.Schema] = []
         self._place: dict[int, int] = {}  # query -> its schema
-        for unit, carried in zip(units, types, strict=True):
-            partials = kind_for(unit).partials(unit, carried)
-            for number, declared in zip(unit.queries, partials, strict=True):
-                schema = without_codes(declared)
+        for unit, attribute_types in zip(units, types, strict=True):
+            partials = kind_for(unit).partials(unit, attribute_types)
+            for number, partial_schema in zip(unit.queries, partials, strict=True):
+                schema = without_codes(partial_schema)
                 if schema not in self._schemas:
                     self._schemas.append(schema)
                 self._place[number] = self._schemas.index(schema)
@@ -108,11 +108,11 @@ class Finish:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the only query's result, from all partial outputs of a partition."""
         (number,) = self.numbers
-        filled = (batch for batch in batches if batch.num_rows)
+        nonempty = (batch for batch in batches if batch.num_rows)
         if not kind_for(self.unit).adds_up(self.unit):
-            for batch in filled:
+            for batch in nonempty:
                 yield from self.finished(pa.Table.from_batches([batch]))[number].to_batches()
-        elif whole := list(filled):
+        elif whole := list(nonempty):
             rows = pa.Table.from_batches(whole).combine_chunks()
             yield from self.finished(rows)[number].to_batches()
 
@@ -130,12 +130,12 @@ class Finish:
         groups = [keys.group_values(column) for column in columns]
         schema = kind.partials(self.unit, self.types)[self.family[0]]
         fields = iter(without_codes(schema).names)
-        made = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}
+        partial_columns = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}
         by_number = np.argsort(self.unit.queries)
         places = np.searchsorted(self.unit.queries, rows.column("query"), sorter=by_number)
-        made["query"] = pa.array(by_number[places].astype(np.int32))
-        made["group"] = pa.array(keys.group)
-        partials = pa.table([made[name] for name in schema.names], names=schema.names)
+        partial_columns["query"] = pa.array(by_number[places].astype(np.int32))
+        partial_columns["group"] = pa.array(keys.group)
+        partials = pa.table([partial_columns[name] for name in schema.names], names=schema.names)
         if len(self.family) == 1:
             table = kind.finish(self.unit, self.family[0], partials, groups, self.types)
             return {self.numbers[0]: table}

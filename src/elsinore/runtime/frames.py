@@ -52,13 +52,13 @@ def refuse_conflicts(columns: Iterable[tuple[str, str, object | None]]) -> None:
 
     A type None is compatible with any other.
     """
-    known: dict[str, tuple[object, str]] = {}
+    types_by_column: dict[str, tuple[object, str]] = {}
     for table, name, kind in columns:
         if kind is None:
             continue
-        first, where = known.setdefault(name, (kind, table))
-        if first != kind:
+        first_kind, first_table = types_by_column.setdefault(name, (kind, table))
+        if first_kind != kind:
             raise InputError(
-                f"Column '{name}' is {first} in '{where}' and {kind} in '{table}'. Cast one of "
-                "them to the type of the other."
+                f"Column '{name}' is {first_kind} in '{first_table}' and {kind} in '{table}'. Cast "
+                "one of them to the type of the other."
             )

@@ -1,4 +1,4 @@
-"""Guessing types of CSV columns again without unusable rows, such as a second header.
+"""Inferring types of CSV columns again without unusable rows, such as a second header.
 
 The types of CSV columns are guessed from their values. If rows without a usable time or type are
 set aside, the types are guessed again without them.
@@ -92,11 +92,11 @@ def guessed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     >>> guessed(pa.chunked_array([["1", None, "2.5"]])).to_pylist()
     [1.0, None, 2.5]
     """
-    written = io.BytesIO()
-    pa_csv.write_csv(pa.table({"v": texts}), written)
-    options = pa_csv.ReadOptions(block_size=max(written.tell(), 1), use_threads=False)
+    csv_bytes = io.BytesIO()
+    pa_csv.write_csv(pa.table({"v": texts}), csv_bytes)
+    options = pa_csv.ReadOptions(block_size=max(csv_bytes.tell(), 1), use_threads=False)
     table = pa_csv.read_csv(
-        io.BytesIO(written.getvalue()),
+        io.BytesIO(csv_bytes.getvalue()),
         read_options=options,
         parse_options=pa_csv.ParseOptions(ignore_empty_lines=False, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(

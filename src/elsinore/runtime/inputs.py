@@ -64,13 +64,13 @@ def _convert(data: Any, few: Collection[str] | None) -> pa.Table:
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     if is_pandas_frame(data):
         check_names([str(column) for column in data.columns], "the events")
-        named = [name for name in data.index.names if name not in {None, *data.columns}]
-        data = data.reset_index(level=named) if named else data
-        selected = [name for name in data.columns if few is None or str(name) in few]
+        named_levels = [name for name in data.index.names if name not in {None, *data.columns}]
+        data = data.reset_index(level=named_levels) if named_levels else data
+        selected_columns = [name for name in data.columns if few is None or str(name) in few]
         try:
-            table = pa.Table.from_pandas(data, columns=selected, preserve_index=False)
+            table = pa.Table.from_pandas(data, columns=selected_columns, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            return pa.table({str(n): _column(str(n), data[n].tolist()) for n in selected})
+            return pa.table({str(n): _column(str(n), data[n].tolist()) for n in selected_columns})
         return table.replace_schema_metadata(None)
     if library == "polars" and name == "LazyFrame":
         data = data.collect()
@@ -116,13 +116,13 @@ def columns_to_convert(
         return None
     labels = data.schema.names if is_dataset(data) else (*data.columns, *data.index.names)
     names = [str(name) for name in labels]
-    selected = {*attributes, options.time, options.type, *options.order_by}
+    required = {*attributes, options.time, options.type, *options.order_by}
     for name in attributes:  # a field of a struct: `user.id`
         parts = name.split(".")
-        selected.update(".".join(parts[:count]) for count in range(1, len(parts)))
-    texts = [text.lower() for text in selected.difference(attributes, names)]
+        required.update(".".join(parts[:count]) for count in range(1, len(parts)))
+    texts = [text.lower() for text in required.difference(attributes, names)]
     return frozenset(
-        name for name in names if name in selected or any(name.lower() in text for text in texts)
+        name for name in names if name in required or any(name.lower() in text for text in texts)
     )
 
 
@@ -145,8 +145,8 @@ def no_events(attributes: Iterable[str], options: RunOptions) -> pa.Table:
 def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
     if not columns:
         raise InputError("The events have no columns: the dict is empty.")
-    made = {name: _column(name, values) for name, values in columns.items()}
-    lengths = {name: len(column) for name, column in made.items()}
+    arrays = {name: _column(name, values) for name, values in columns.items()}
+    lengths = {name: len(column) for name, column in arrays.items()}
     if len(set(lengths.values())) > 1:
         (first_name, first), (second_name, second) = next(
             pair for pair in itertools.pairwise(lengths.items()) if pair[0][1] != pair[1][1]
@@ -155,7 +155,7 @@ def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
             f"Column '{first_name}' and column '{second_name}' are not of one length: "
             f"{first:,} and {second:,} values."
         )
-    return pa.table(made)
+    return pa.table(arrays)
 
 
 def _column(name: object, values: Any) -> pa.Array | pa.ChunkedArray:

@@ -86,9 +86,9 @@ def _by_distinct(
     texts: pa.Array, read: Callable[[str], int | None]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return `read` of every text, called once per distinct text, and the mask of its results."""
-    encoded = pc.fill_null(texts, to_scalar("")).dictionary_encode()
-    results = [read(text) for text in encoded.dictionary.to_pylist()]
-    indices = to_numpy(encoded.indices)
+    encoded_texts = pc.fill_null(texts, to_scalar("")).dictionary_encode()
+    results = [read(text) for text in encoded_texts.dictionary.to_pylist()]
+    indices = to_numpy(encoded_texts.indices)
     numbers = np.array([0 if result is None else result for result in results], np.int64)
     exists = np.array([result is not None for result in results], np.bool_)
     return numbers[indices], exists[indices]

@@ -54,9 +54,9 @@ def read_json(path: Path, _: Reading) -> pa.Table:
 def _refuse(content: Content, error: pa.ArrowInvalid) -> NoReturn:
     """Raise InputError that names the first line that is not a JSON object, or another error."""
     path = content.path
-    changed = CHANGED.search(str(error))
-    if changed and changed[1]:
-        name, was, became, row = changed.groups()
+    match = CHANGED.search(str(error))
+    if match and match[1]:
+        name, was, became, row = match.groups()
         raise InputError(
             f"'{path}': column '{name}' holds a {was} in some rows and a {became} in row "
             f"{int(row) + 1:,}. Write one kind of value in it."
@@ -84,16 +84,16 @@ def _refuse(content: Content, error: pa.ArrowInvalid) -> NoReturn:
 def _lines(content: Content) -> Iterator[tuple[int, bytes]]:
     """Yield each line of `json_lines` and the offset of its first byte."""
     offset = 0
-    rest: list[bytes] = []
+    line_parts: list[bytes] = []
     for piece in json_lines(content):
         *lines, last = piece.split(b"\n")
         for line in lines:
-            whole = b"".join([*rest, line])
+            whole = b"".join([*line_parts, line])
             yield offset, whole
             offset += len(whole) + 1
-            rest = []
-        rest.append(last)
-    yield offset, b"".join(rest)
+            line_parts = []
+        line_parts.append(last)
+    yield offset, b"".join(line_parts)
 
 
 def _place(content: Content, offset: int) -> str:

@@ -54,8 +54,8 @@ def lines_of_pieces(path: Path, pieces: Iterable[bytes], *, is_array: bool) -> I
     """
     scan = _Scan(path, is_array=is_array)
     for number, piece in enumerate(pieces):
-        marked = number == 0 and piece.startswith(BYTE_ORDER_MARK)
-        text = b"   " + piece.removeprefix(BYTE_ORDER_MARK) if marked else piece
+        has_byte_order_mark = number == 0 and piece.startswith(BYTE_ORDER_MARK)
+        text = b"   " + piece.removeprefix(BYTE_ORDER_MARK) if has_byte_order_mark else piece
         yield scan.line_by_line(text)
     scan.end()
 
@@ -75,8 +75,8 @@ class _Scan:
         self._escapes = False  # whether a backslash before the piece escapes its first byte
         self._items = 0  # objects of the array that are open or closed
         self._next = _OPENS
-        self._opened = False  # whether the array is
-        self._closed = False
+        self._array_is_open = False  # whether the array is
+        self._array_is_closed = False
 
     def line_by_line(self, piece: bytes) -> bytes:
         """Return the next piece of the text, with each object of an array on a separate line."""
@@ -110,7 +110,7 @@ class _Scan:
         """Raise InputError if an array is not closed, or the text ends within a character."""
         if self._decoder.getstate()[0]:
             raise InputError(not_utf8(self._path))
-        if self._is_array and not self._closed:
+        if self._is_array and not self._array_is_closed:
             self._refuse(b"", 0, f"the array is not closed. {NOT_WHOLE}")
 
     def _brackets(self, piece: bytes) -> NDArray[np.uint8]:
@@ -192,10 +192,10 @@ class _Scan:
         delta = np.where(inside, 0, _DELTA[marks])
         data[places[~inside & (marks == _NEWLINE)]] = ord(" ")
         end = 0
-        if not self._closed:
+        if not self._array_is_closed:
             outer_opens = np.flatnonzero((delta == 1) & (depth == 1))
-            if not self._opened and len(outer_opens):
-                self._opened = True
+            if not self._array_is_open and len(outer_opens):
+                self._array_is_open = True
                 data[places[outer_opens[0]]] = ord(" ")
             outer_closes = np.flatnonzero((delta == -1) & (depth == 0))
             end = int(places[outer_closes[0]]) if len(outer_closes) else len(data)
@@ -209,13 +209,13 @@ class _Scan:
             if end < len(data):
                 if data[end] != ord("]"):
                     self._refuse(piece, end, f"the array is closed by a brace. {NOT_WHOLE}")
-                self._closed = True
+                self._array_is_closed = True
                 data[end] = ord(" ")
                 if self._next == _OPENS and self._items:
                     self._refuse_item(piece, end)
-        rest = np.flatnonzero(~_IS_BLANK[data[end:]])
-        if len(rest):
-            self._refuse(piece, end + int(rest[0]), f"text follows the array. {NOT_WHOLE}")
+        trailing = np.flatnonzero(~_IS_BLANK[data[end:]])
+        if len(trailing):
+            self._refuse(piece, end + int(trailing[0]), f"text follows the array. {NOT_WHOLE}")
         return data.tobytes()
 
     def _check_items(

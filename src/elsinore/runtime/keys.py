@@ -100,13 +100,13 @@ def number_keys(
     Nulls form one group, as in SQL's GROUP BY. A row with null or NaN in one of `required` (the
     attributes of `[ ]`) has no key, because null equals nothing.
     """
-    every = (
+    numbering_of_keys = (
         [Numbering.constant(rows)]
         if not groups
-        else [_code(column_of_group, threads) for column_of_group in groups]
+        else [_number_column(column_of_group, threads) for column_of_group in groups]
     )
-    group = _combine(every, threads)
-    key = _combine([group, *(_code(column, threads) for column in further)], threads)
+    group = _combine(numbering_of_keys, threads)
+    key = _combine([group, *(_number_column(column, threads) for column in further)], threads)
     missing = [mask for column in required if (mask := _is_missing(column)) is not None]
     if missing:
         key = _without(key, missing)
@@ -160,38 +160,40 @@ def _first_rows(codes: Numbering, threads: int) -> NDArray[np.int64]:
     if codes.size > DENSE:
         later = [find(ahead, codes.rows)]
     else:
-        left = codes.rows - ahead
-        later = by_ranges(lambda begin, end: find(ahead + begin, ahead + end), left, threads)
+        remaining = codes.rows - ahead
+        later = by_ranges(lambda begin, end: find(ahead + begin, ahead + end), remaining, threads)
     for rows in later:
         np.copyto(first, rows, where=first < 0)
     return first
 
 
-def _code(column: pa.Array, threads: int) -> Numbering:
+def _number_column(column: pa.Array, threads: int) -> Numbering:
     """Number one column's values."""
     if pa.types.is_integer(column.type) and not column.null_count and len(column):
         bounds = by_ranges(
             lambda begin, end: pc.min_max(column.slice(begin, end - begin)), len(column), threads
         )
         least = min(bound["min"].as_py() for bound in bounds)
-        most = max(bound["max"].as_py() for bound in bounds)
-        if most - least < DENSE:
-            return _numbered_from(column, least, most - least + 1)
+        largest = max(bound["max"].as_py() for bound in bounds)
+        if largest - least < DENSE:
+            return _subtract_least(column, least, largest - least + 1)
     if not pa.types.is_dictionary(column.type) or _has_duplicates(column.dictionary):
         column = plain(column)
-        return _encoded(
+        return _encode_in_ranges(
             lambda begin, end: same_floats(column.slice(begin, end - begin)).dictionary_encode(),
             len(column),
             threads,
         )
     indices, size = column.indices, len(column.dictionary)
-    none = size if indices.null_count else None
+    null_code = size if indices.null_count else None
 
     def take(begin: int, end: int) -> Codes:
-        some = indices.slice(begin, end - begin).cast(pa.int32())  # `none` may be too large before
-        return to_numpy(some, none)
+        some = indices.slice(begin, end - begin).cast(
+            pa.int32()
+        )  # `null_code` may be too large before
+        return to_numpy(some, null_code)
 
-    return Numbering(len(column), size + (none is not None), take)
+    return Numbering(len(column), size + (null_code is not None), take)
 
 
 def _has_duplicates(dictionary: pa.Array) -> bool:
@@ -204,7 +206,7 @@ def _has_duplicates(dictionary: pa.Array) -> bool:
     return size > 1 and bool(pc.count_distinct(dictionary, mode="all").as_py() < size)
 
 
-def _numbered_from(column: pa.Array, least: int, size: int) -> Numbering:
+def _subtract_least(column: pa.Array, least: int, size: int) -> Numbering:
     """Return integers less the least of them as codes."""
     first = least - 2**64 if least > LARGEST else least
 
@@ -218,15 +220,15 @@ def _numbered_from(column: pa.Array, least: int, size: int) -> Numbering:
     return Numbering(len(column), size, number)
 
 
-def _encoded(
+def _encode_in_ranges(
     encode: Callable[[int, int], pa.DictionaryArray], rows: int, threads: int
 ) -> Numbering:
     """Merge the dictionary codes of separately encoded ranges of rows; null is last."""
     parts = [encode(0, rows)] if threads == 1 else by_ranges(encode, rows, threads)
     dictionary, places = parts[0].dictionary, None
     if len(parts) > 1:
-        together = pa.concat_arrays([part.dictionary for part in parts]).dictionary_encode()
-        dictionary, places = together.dictionary, to_numpy(together.indices)
+        merged = pa.concat_arrays([part.dictionary for part in parts]).dictionary_encode()
+        dictionary, places = merged.dictionary, to_numpy(merged.indices)
     size, begins = len(dictionary), np.cumsum([0] + [len(part.dictionary) for part in parts])
     codes = np.empty(rows, dtype=np.int32)
     ends = np.cumsum([len(part) for part in parts])
@@ -254,13 +256,13 @@ def _combine(parts: Sequence[Numbering], threads: int) -> Numbering:
         if codes.size == 1:
             codes = numbering
         elif codes.size * numbering.size <= TABLE:
-            codes = _looked_up(codes, numbering, threads)
+            codes = _encode_pairs_by_table(codes, numbering, threads)
         else:
-            codes = _hashed(codes, numbering, threads)
+            codes = _encode_pairs_by_hash(codes, numbering, threads)
     return codes
 
 
-def _looked_up(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
+def _encode_pairs_by_table(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
     """Encode pairs of codes by a table of all possible pairs."""
     exists = np.zeros((codes.size, second_codes.size), dtype=np.uint8)
 
@@ -277,7 +279,7 @@ def _looked_up(codes: Numbering, second_codes: Numbering, threads: int) -> Numbe
     return Numbering(codes.rows, int(table[-1, -1]) if exists.size else 0, number)
 
 
-def _hashed(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
+def _encode_pairs_by_hash(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
     """Encode pairs of codes by hashing."""
 
     def encode(begin: int, end: int) -> pa.DictionaryArray:
@@ -286,4 +288,4 @@ def _hashed(codes: Numbering, second_codes: Numbering, threads: int) -> Numberin
         )
         return to_arrow(pairs).dictionary_encode()
 
-    return _encoded(encode, codes.rows, threads)
+    return _encode_in_ranges(encode, codes.rows, threads)

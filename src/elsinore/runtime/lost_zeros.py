@@ -1,6 +1,6 @@
 """Warnings for columns of CSV that were read as integers and lost leading zeros.
 
-`007` and `7` are one number and may be two names, of riders or of towns.
+`007` and `7` are the same number but may be different names, such as of riders or towns.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from elsinore.arrow import to_scalar
 from elsinore.errors import option
 
-BEGINS = r"^\s*[+-]?0\d"  # a cell that loses zeros as a whole number
+BEGINS = r"^\s*[+-]?0\d"  # a cell that loses zeros if read as an integer
 
 
 def begins_with_zero(content: bytes, delimiter: str) -> bool:

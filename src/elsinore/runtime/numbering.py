@@ -32,7 +32,7 @@ class Numbering:
 
     @classmethod
     def from_codes(cls, codes: Codes, size: int) -> Numbering:
-        """Return the numbering of codes that are already in memory.
+        """Return the numbering of an array of codes.
 
         >>> Numbering.from_codes(np.array([3, 1, 2], np.int32), 4).make(1, 3)
         array([1, 2], dtype=int32)

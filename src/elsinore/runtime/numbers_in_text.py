@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from elsinore.arrow import to_scalar
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-WHOLE = r"^\s*[+-]?\d{1,18}\s*$"  # of 64 bits, whatever the digits are
+WHOLE = r"^\s*[+-]?\d{1,18}\s*$"  # fits in 64 bits, whatever the digits are
 
 
 def are_most(numbers: int, texts: int) -> bool:

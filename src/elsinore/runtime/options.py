@@ -60,7 +60,7 @@ class RunOptions:
 
     @property
     def by_rows(self) -> bool:
-        """Whether events have no times and are ordered by their rows."""
+        """Whether events have no times and are ordered by their row numbers."""
         return self.time == ROWS
 
     @property
@@ -76,10 +76,10 @@ class RunOptions:
                 "leave it out."
             )
         if self.by_rows and (self.uncertain is not None or self.order_by):
-            other = "order_by" if self.order_by else "time_granularity"
+            conflicting = "order_by" if self.order_by else "time_granularity"
             raise InputError(
                 f"{option('time', ROWS)} orders events by their rows, which needs no "
-                f"{option(other).rstrip('=')}: leave one of them out."
+                f"{option(conflicting).rstrip('=')}: leave one of them out."
             )
         for name, text in (("time", self.time), ("type", self.type)):
             if not isinstance(text, str):

@@ -118,8 +118,8 @@ def writing_rows(
         if parts:
             place.mkdir()
             file = place / part_name(0, file_format)
-        with file.open("wb") as opened:
-            rows = Rows(opened, file_format)
+        with file.open("wb") as stream:
+            rows = Rows(stream, file_format)
             yield rows
             rows.close()
 
@@ -167,7 +167,7 @@ def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         column = column.cast(data_type.value_type)
         data_type = column.type
     if pa.types.is_floating(data_type):
-        return _not_finite_named(column)
+        return _spell_nonfinite(column)
     if pa.types.is_timestamp(data_type):
         return _iso8601(column)
     if pa.types.is_duration(data_type):
@@ -180,7 +180,7 @@ def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     return column
 
 
-def _not_finite_named(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _spell_nonfinite(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.all(pc.is_finite(column)).as_py() is not False:
         return column
     text = column.cast(pa.string())
@@ -206,14 +206,14 @@ def _iso8601(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return durations as texts of seconds, without trailing zeros."""
     digits = DIGITS.get(column.type.unit, 0)
-    counted = column.cast(pa.int64()).cast(pa.decimal128(19))
+    nanoseconds = column.cast(pa.int64()).cast(pa.decimal128(19))
     if not digits:
-        return counted.cast(pa.string())
-    seconds = pc.multiply(counted, pa.scalar(Decimal(1).scaleb(-digits)))
-    return pc.replace_substring_regex(_plainly(seconds, digits), r"\.?0+$", "")
+        return nanoseconds.cast(pa.string())
+    seconds = pc.multiply(nanoseconds, pa.scalar(Decimal(1).scaleb(-digits)))
+    return pc.replace_substring_regex(_without_exponent(seconds, digits), r"\.?0+$", "")
 
 
-def _plainly(decimals: pa.ChunkedArray, digits: int) -> pa.ChunkedArray:
+def _without_exponent(decimals: pa.ChunkedArray, digits: int) -> pa.ChunkedArray:
     """Return decimals as texts without an exponent."""
     texts = decimals.cast(pa.decimal128(38, digits)).cast(pa.string())
     small = pc.match_substring(texts, "E")
@@ -245,15 +245,15 @@ def json_cells(column: pa.ChunkedArray) -> Iterator[str]:
         return (_json_plain(text) for text in column.cast(pa.string()).to_pylist())
     if pa.types.is_duration(data_type):
         return ("null" if text is None else text for text in _seconds(column).to_pylist())
-    if any(_holds(data_type, test) for test in _SPELLED):
+    if any(_contains_type(data_type, test) for test in _SPELLED):
         return (_json_nested(value) for value in column)
     return (_json_plain(value) for value in column.to_pylist())
 
 
-def _holds(data_type: pa.DataType, test: Any) -> bool:
+def _contains_type(data_type: pa.DataType, test: Any) -> bool:
     """Return whether `test` is true of `data_type` or of a type nested in it."""
     inner = (data_type.field(index).type for index in range(data_type.num_fields))
-    return bool(test(data_type)) or any(_holds(part, test) for part in inner)
+    return bool(test(data_type)) or any(_contains_type(part, test) for part in inner)
 
 
 def _json_plain(value: Any) -> str:

@@ -32,11 +32,11 @@ def possible_times(
         clock = options.clock.per_microsecond
         high, _ = to_ticks(column, options.time_unit, clock, options.largest_time)
     low, last = bounds(options.uncertain, whole(ticks), high, types, options.clock)
-    added = {HIGH: whole(last)}
+    time_columns = {HIGH: whole(last)}
     odd = pc.if_else(pc.less(last, low), to_scalar(ENDS_BEFORE), to_scalar(None, pa.string()))
     odd = pc.if_else(whole(last).is_null(), to_scalar(NULL_END), odd)
     if options.uncertain.law is not None:
         law = evaluate_sql(options.uncertain.law, table, "time_distribution")
-        added[LAW], is_odd = distributions(law)
+        time_columns[LAW], is_odd = distributions(law)
         odd = pc.if_else(pc.and_(odd.is_null(), is_odd), to_scalar(ODD_LAW), odd)
-    return low, added, odd
+    return low, time_columns, odd

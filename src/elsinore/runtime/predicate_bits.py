@@ -66,15 +66,19 @@ class PredicateBits:
         classes = np.full(rows, -1)
         if conditions.types:
             if not is_text(columns[TYPE].type):
-                columns_of = [_verdicts(leaf.condition, columns, rows) for leaf in self._leaves]
+                columns_of = [
+                    _condition_values(leaf.condition, columns, rows) for leaf in self._leaves
+                ]
                 truths = map(true_in, columns_of)
                 return sum(t.astype(conditions.kind) << n for n, t in enumerate(truths))
             classes = type_numbers(columns[TYPE], conditions.types)
-        parts = [_verdicts(part, columns, rows) for part in conditions.parts]
+        parts = [_condition_values(part, columns, rows) for part in conditions.parts]
         return conditions.bits(classes, parts)
 
 
-def _verdicts(condition: ex.Expression, columns: Mapping[str, pa.Array], rows: int) -> pa.Array:
+def _condition_values(
+    condition: ex.Expression, columns: Mapping[str, pa.Array], rows: int
+) -> pa.Array:
     """Return for each row whether a condition is true, null if that is unknown."""
     verdict = evaluate(condition, columns).cast(pa.bool_())
     return pa.repeat(verdict, rows) if isinstance(verdict, pa.Scalar) else verdict
@@ -108,10 +112,10 @@ def run_rows(query: Runnable, table: pa.Table, codes: Any, count: int) -> tuple[
     return np.concatenate(places), column_of(values)
 
 
-def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:
+def check_names(fields: Sequence[str], reserved: Sequence[str]) -> None:
     """Raise QuerySemanticError if a field of values has the name of a column of keys or times."""
     for name in fields:
-        if name in taken:
+        if name in reserved:
             raise QuerySemanticError(
                 f"The values have a field '{name}', which is also the name of a key, or of the "
                 "time, of the next query's items. Give the field another name."

@@ -1,4 +1,4 @@
-"""The rows of a result as its form requires: distinct, sorted, limited, times converted."""
+"""Arranging the rows of a result by its form: distinct, sorted, limited, times converted."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def arrange_rows(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> 
 
 
 def presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
-    """Return a finished result as users see it: times of the input's kind, rows arrange_rows."""
+    """Return a finished result as users see it: times of the input's kind, rows arranged."""
     for name, window in form.times.items():
         column = table.column(name)
-        shown_kind = kind_of_bounds(kind, window)
+        result_kind = kind_of_bounds(kind, window)
         if column.null_count == len(column):
-            shown = pa.nulls(len(column), shown_kind.arrow_type)
+            values = pa.nulls(len(column), result_kind.arrow_type)
         else:
-            shown = from_ticks(column, shown_kind)
-        table = table.set_column(table.column_names.index(name), name, shown)
+            values = from_ticks(column, result_kind)
+        table = table.set_column(table.column_names.index(name), name, values)
     return arrange_rows(table, form)

@@ -30,9 +30,9 @@ def refusal(path: Path, error: pa.ArrowInvalid) -> str:
     if match is None:
         return f"'{path}' is not CSV that can be read: {error}"
     text = match[4] or ""
-    first = next(iter(text.splitlines()), "")
+    first_line = next(iter(text.splitlines()), "")
     if is_unclosed(text):
-        return unclosed(path, f"row {int(match[1]) - 1:,}", _shown(first))
+        return unclosed(path, f"row {int(match[1]) - 1:,}", _excerpt(first_line))
     message = _unequal(path, int(match[1]) - 1, match)
     return f"{message} A cell with a delimiter in it goes in double quotes."
 
@@ -81,29 +81,33 @@ def _unequal(path: Path, row: int, match: re.Match[str]) -> str:
     _, columns, cells, text = match.groups(default="")
     return (
         f"'{path}', row {row:,}: {count(int(cells), 'cell')} where there are {columns} columns: "
-        f"{_shown(text)}. Give it {columns} cells, or take it out."
+        f"{_excerpt(text)}. Give it {columns} cells, or take it out."
     )
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     """Return the beginning of a row."""
     return text if len(text) <= SHOWN_CELLS else f"{text[: SHOWN_CELLS - 3]}..."
 
 
-def unclosed(path: Path, where: str, shown: str) -> str:
+def unclosed(path: Path, where: str, excerpt: str) -> str:
     """Return the error message for a quote that is not closed."""
     return (
-        f"'{path}', {where}: a quote is opened and not closed: {shown}. Close it with a \"; one "
+        f"'{path}', {where}: a quote is opened and not closed: {excerpt}. Close it with a \"; one "
         "that belongs to the text of a quoted cell is written twice."
     )
 
 
-def rest_in_a_quote(content: Content, delimiter: str, table: pa.Table) -> str | None:
+def text_in_unclosed_quote(content: Content, delimiter: str, table: pa.Table) -> str | None:
     """Return the last cell of a table if the text that it was read from ends within its quote."""
-    last = table.column(table.num_columns - 1)
-    if not table.num_rows or not pa.types.is_string(last.type) or not last[-1].is_valid:
+    last_column = table.column(table.num_columns - 1)
+    if (
+        not table.num_rows
+        or not pa.types.is_string(last_column.type)
+        or not last_column[-1].is_valid
+    ):
         return None
-    cell = str(last[-1].as_py())
+    cell = str(last_column[-1].as_py())
     quoted = ('"' + cell.replace('"', '""')).encode()
     tail = content.tail(len(quoted) + 1)
     begins = tail[:1] in {delimiter.encode(), b"\n", b"\r"}

@@ -20,11 +20,14 @@ EXAMINED = 10_000  # events of the first stream
 SHOWN = 5  # predicates that would have matched
 
 
-def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[str]) -> str | None:
+def why_no_value(
+    query: Runnable, table: pa.Table, codes: Any, shown_columns: Sequence[str]
+) -> str | None:
     """Return a message with the first event that does not match the query's rate.
 
-    Row i belongs to stream `codes[i]`; an event is shown by its columns `named`. Return None if
-    there are no events, if the first 10,000 events match, and if predicates are plain Python.
+    Row i belongs to stream `codes[i]`; the message contains the event's `shown_columns`. Return
+    None if there are no events, if the first 10,000 events match, and if predicates are plain
+    Python.
     """
     rate = query.stages[0].rate
     leaves = predicates(rate)
@@ -41,26 +44,27 @@ def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[s
         if not moves:  # the rate never matches, which is reported without events
             return None
         if not after:
-            event = rows.slice(row, 1).select(list(dict.fromkeys(named))).to_pylist()[0]
-            shown = ", ".join(f"{name}={value}" for name, value in event.items())
-            expected = f"continues with {_next(nfa, states, leaves)} after {count(row, 'event')}"
+            event = rows.slice(row, 1).select(list(dict.fromkeys(shown_columns))).to_pylist()[0]
+            event_text = ", ".join(f"{name}={value}" for name, value in event.items())
+            names = _expected_predicates(nfa, states, leaves)
+            expected = f"continues with {names} after {count(row, 'event')}"
             if row == 0:
-                expected = f"begins with {_next(nfa, states, leaves)}"
+                expected = f"begins with {names}"
             return (
                 f"The query has no value over these events: its rate {rate} {expected}, "
-                f"but event {row:,} (counted from 0) does not match: {shown}. No later event can "
-                "match either. Filter such events out, or let the rate match them too."
+                f"but event {row:,} (counted from 0) does not match: {event_text}. No later event "
+                "can match either. Filter such events out, or let the rate match them too."
             )
         states = after
     if stream.num_rows > rows.num_rows or nfa.accepting & set(states):
         return None
     return (
         f"The query has no value over these events: they match only the beginning of its rate "
-        f"{rate}, which continues with {_next(nfa, states, leaves)}."
+        f"{rate}, which continues with {_expected_predicates(nfa, states, leaves)}."
     )
 
 
-def _next(nfa: Nfa, states: Iterable[int], leaves: Sequence[Predicate]) -> str:
+def _expected_predicates(nfa: Nfa, states: Iterable[int], leaves: Sequence[Predicate]) -> str:
     """Return the predicates that the rate expects in some states, in words."""
     symbols = {move.symbol for state in states for move in nfa.outgoing(state)}
     names = [str(leaf) for leaf in leaves if leaf.symbol in symbols]

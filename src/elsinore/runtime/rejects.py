@@ -79,9 +79,9 @@ def reason_column(names: Iterable[str]) -> str:
     >>> reason_column(["time", "type"]), reason_column(["Reject_Reason"])
     ('reject_reason', 'reject_reason_2')
     """
-    taken = {name.casefold() for name in names}
+    lowered_names = {name.casefold() for name in names}
     name, number = REASON_COLUMN, 1
-    while name in taken:
+    while name in lowered_names:
         number += 1
         name = f"{REASON_COLUMN}_{number}"
     return name
@@ -122,12 +122,12 @@ def unusable_error(table: pa.Table, reasons: pa.Array, time: str) -> InputError:
     lines.append("The first of them:" if len(rows) > 1 else "It is:")
     for row in rows[:SHOWN_ROWS].tolist():
         values = (shown_values(column)[0] for column in table.slice(row, 1).columns)
-        named = zip(table.column_names, values, strict=True)
-        shown = ", ".join(f"{name}={_shown(value)}" for name, value in named)
-        if len(shown) > SHOWN_WIDTH:
-            shown = shown[: SHOWN_WIDTH - 3] + "..."
-        lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
-    lines.append(mend_or_reject(set(reasons.drop_null().to_pylist()), time))
+        cells = zip(table.column_names, values, strict=True)
+        row_text = ", ".join(f"{name}={_cell_text(value)}" for name, value in cells)
+        if len(row_text) > SHOWN_WIDTH:
+            row_text = row_text[: SHOWN_WIDTH - 3] + "..."
+        lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {row_text}")
+    lines.append(unusable_remedy(set(reasons.drop_null().to_pylist()), time))
     return InputError("\n".join(lines))
 
 
@@ -155,7 +155,7 @@ def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:
     return ", ".join(f"{reason['counts']:,} with {reason['values']}" for reason in counts)
 
 
-def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
+def unusable_remedy(reasons: Collection[str], time: str = "time") -> str:
     """Return the remedy for events that are unusable for these reasons.
 
     `time` is the column, or SQL expression, that the times were read from.
@@ -166,18 +166,18 @@ def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
         return (
             "Times in text are read as ISO 8601, such as '2024-01-31T12:00:00', or as numbers "
             "where at least half of them are. If they have another format, such as 31/01/2024, "
-            f"name it with {option('time', text)}.\n{mend_or_reject(())}"
+            f"name it with {option('time', text)}.\n{unusable_remedy(())}"
         )
     if TIME_OUT_OF_RANGE in reasons:
         return (
             f"Times that are numbers count seconds unless {option('time_unit')} says ms, us or ns; "
             "where a time or a window has nanoseconds, times are of the years 1678 to 2261."
-            f"\n{mend_or_reject(())}"
+            f"\n{unusable_remedy(())}"
         )
     if AHEAD in reasons:
         return (
             f"{option('ahead')} limits how far times may be ahead of this machine's clock. "
-            f"{mend_or_reject(())}"
+            f"{unusable_remedy(())}"
         )
     if is_on_the_command_line():
         where = option("rejects", "PATH")
@@ -190,7 +190,7 @@ def _quoted(text: str) -> str:
     return f'"{text}"' if is_on_the_command_line() else text
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     return "null" if value is None else str(value)
 
 

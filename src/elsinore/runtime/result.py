@@ -106,25 +106,29 @@ class Result:
     def __repr__(self) -> str:
         names = list(_names(self.frame))
         hidden = len(names) - SHOWN_COLUMNS
-        shown = ", ".join(names[:SHOWN_COLUMNS]) + (f" and {hidden} more" if hidden > 0 else "")
-        return f"<{self._query}: {rows_text(self.frame)} of {shown}; {engine_of(self.frame)}>"
+        column_names = ", ".join(names[:SHOWN_COLUMNS]) + (
+            f" and {hidden} more" if hidden > 0 else ""
+        )
+        return (
+            f"<{self._query}: {rows_text(self.frame)} of {column_names}; {engine_of(self.frame)}>"
+        )
 
     def __str__(self) -> str:
         return str(self.frame)
 
     def _repr_html_(self) -> str:
         if isinstance(self.frame, pa.Table):
-            first, total = self.frame.slice(0, SHOWN_ROWS), self.frame.num_rows
+            head, total = self.frame.slice(0, SHOWN_ROWS), self.frame.num_rows
         else:
-            first = self.frame.limit(SHOWN_ROWS + 1).toArrow()
-            total = first.num_rows
-            first = first.slice(0, SHOWN_ROWS)
-        hidden = total - first.num_rows
+            head = self.frame.limit(SHOWN_ROWS + 1).toArrow()
+            total = head.num_rows
+            head = head.slice(0, SHOWN_ROWS)
+        hidden = total - head.num_rows
         more_rows = f"{hidden:,} more" if isinstance(self.frame, pa.Table) else "more rows"
         not_shown = f": {more_rows} not shown" if hidden else ""
         note = f"<caption>{escape(self._query)}{not_shown}</caption>"
-        columns = [shown_values(column) for column in first.columns]
-        return html_table(first.column_names, list(zip(*columns, strict=True)), note)
+        columns = [shown_values(column) for column in head.columns]
+        return html_table(head.column_names, list(zip(*columns, strict=True)), note)
 
 
 def shown_values(column: pa.ChunkedArray) -> list[Any]:

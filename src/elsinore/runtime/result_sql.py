@@ -37,7 +37,7 @@ class SqlCondition:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        tree = _parsed(text)
+        tree = _parse(text)
         if isinstance(tree, exp.Query | exp.DDL | exp.DML | exp.Command | exp.Alias):
             raise InputError(f"'{text}' is not a condition. Write one as after WHERE: n > 3.")
         truth = exp.cast(tree, "boolean")
@@ -53,7 +53,7 @@ class SqlCondition:
             self._database = empty_database()
         self._database.register(ROWS, _as_stored(table))
         try:
-            is_kept = _computed(self._database, self._query, self.text)
+            is_kept = _compute(self._database, self._query, self.text)
         finally:
             self._database.unregister(ROWS)
         return table.filter(is_kept.column("keep"))
@@ -72,7 +72,7 @@ class SqlQuery:
 
     def __init__(self, text: str, names: list[str]) -> None:
         self.text = text
-        tree = _parsed(text)
+        tree = _parse(text)
         if not isinstance(tree, exp.Query):
             raise InputError(
                 f"'{text}' is not a SELECT. Write one over the results by the names of their "
@@ -88,7 +88,7 @@ class SqlQuery:
 
     def text_over(self, renamed: Mapping[str, str]) -> str:
         """Return the query in Spark's SQL, with results under other names."""
-        return str(self._over(renamed).sql(DIALECT))
+        return str(self._with_renamed_tables(renamed).sql(DIALECT))
 
     def rows(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Return the rows that the query selects.
@@ -105,9 +105,11 @@ class SqlQuery:
                 for field in tables[name].schema
                 if pa.types.is_duration(field.type)
             }
-            return _computed(database, _summing_lengths(self._over(places), lengths), self.text)
+            return _compute(
+                database, _summing_lengths(self._with_renamed_tables(places), lengths), self.text
+            )
 
-    def _over(self, renamed: Mapping[str, str]) -> exp.Query:
+    def _with_renamed_tables(self, renamed: Mapping[str, str]) -> exp.Query:
         """Return the query with each result's table renamed, and its old name as the alias."""
         tree = self._tree.copy()
         copies = list(zip(self._tree.walk(), tree.walk(), strict=True))
@@ -121,7 +123,7 @@ class SqlQuery:
         return tree
 
 
-def _parsed(text: str) -> exp.Expression:
+def _parse(text: str) -> exp.Expression:
     """Parse one SQL statement or expression."""
     try:
         trees = sqlglot.parse(text, dialect=DIALECT, error_level=ErrorLevel.RAISE)
@@ -178,17 +180,17 @@ def _summing_lengths(tree: exp.Query, lengths: set[str]) -> exp.Query:
             case _:
                 return False
 
-    def put(node: exp.Expression) -> exp.Expression:
+    def replace_sum(node: exp.Expression) -> exp.Expression:
         if not isinstance(node, exp.Sum | exp.Avg) or not is_length(node.this):
             return node
         micros = exp.func("epoch_us", node.this.copy())
         total = exp.cast(exp.func("round", type(node)(this=micros)), "bigint")
         return exp.func("to_microseconds", total)
 
-    return tree.transform(put) if lengths else tree
+    return tree.transform(replace_sum) if lengths else tree
 
 
-def _computed(database: DuckDBPyConnection, query: exp.Query, text: str) -> pa.Table:
+def _compute(database: DuckDBPyConnection, query: exp.Query, text: str) -> pa.Table:
     import duckdb  # noqa: PLC0415 - as above
 
     try:

@@ -39,7 +39,9 @@ class Results(Mapping[str, Result], Generic[Frame]):
     rejected: Frame | None = None
     find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
-    find_doubts: Callable[[], tuple[str, ...]] = tuple  # about the queries, without the events
+    find_query_warnings: Callable[[], tuple[str, ...]] = (
+        tuple  # about the queries, without the events
+    )
     find_open_windows: Callable[[], Mapping[str, int | None]] = dict
     release: Callable[[], object] = tuple
     find_result: Callable[[str], Result] | None = None
@@ -85,7 +87,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
         looks at all results, and once more at the types of all events, unless the tasks that
         computed results have read them all from files.
         """
-        return self.find_doubts() + self.find_warnings()
+        return self.find_query_warnings() + self.find_warnings()
 
     def __getitem__(self, name: str) -> Result:
         try:
@@ -124,14 +126,19 @@ class Results(Mapping[str, Result], Generic[Frame]):
     def __reduce__(self) -> tuple[Any, ...]:
         if not all(isinstance(table, pa.Table) for table in self.tables.values()):
             raise TypeError("Results on Spark cannot be pickled; their rows can: to_arrow()")
-        by_now = (self.statistics, self.find_warnings(), self.find_doubts(), self.open_windows)
-        return _unpickled, (dict(self.tables), self.rejected, dict(self.orders), *by_now)
+        evaluated = (
+            self.statistics,
+            self.find_warnings(),
+            self.find_query_warnings(),
+            self.open_windows,
+        )
+        return _from_pickle, (dict(self.tables), self.rejected, dict(self.orders), *evaluated)
 
     def __repr__(self) -> str:
-        shown = [self._shown_result(name) for name in list(self.tables)[:SHOWN_QUERIES]]
-        hidden = len(self.tables) - len(shown)
+        texts = [self._shown_result(name) for name in list(self.tables)[:SHOWN_QUERIES]]
+        hidden = len(self.tables) - len(texts)
         hidden_text = f" and {hidden:,} more" if hidden else ""
-        return f"<Results of {self._count()}: {', '.join(shown)}{hidden_text}; {self._engine()}>"
+        return f"<Results of {self._count()}: {', '.join(texts)}{hidden_text}; {self._engine()}>"
 
     def _shown_result(self, name: str) -> str:
         frame = self.tables[name]
@@ -160,13 +167,13 @@ class Results(Mapping[str, Result], Generic[Frame]):
         return len(self.tables)
 
 
-def _unpickled(
+def _from_pickle(
     tables: Mapping[str, pa.Table],
     rejected: pa.Table | None,
     orders: Mapping[str, tuple[str, ...]],
     statistics: tuple[OperatorStatistics, ...],
     warnings: tuple[str, ...],
-    doubts: tuple[str, ...],
+    query_warnings: tuple[str, ...],
     open_windows: Mapping[str, int | None],
 ) -> Results[pa.Table]:
     """Recreate pickled results; warnings were evaluated when they were pickled."""
@@ -175,7 +182,7 @@ def _unpickled(
         rejected,
         find_statistics=lambda: statistics,
         find_warnings=lambda: warnings,
-        find_doubts=lambda: doubts,
+        find_query_warnings=lambda: query_warnings,
         find_open_windows=lambda: open_windows,
         orders=orders,
     )

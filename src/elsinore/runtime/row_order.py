@@ -1,4 +1,4 @@
-"""Events without times: a column of row numbers takes the place of times."""
+"""Events without times: a column of row numbers is used as their times."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def simultaneous(
     )
     counts = [int(moments.max(initial=-1)) + 1 for _, moments in ties_by_range]
     offsets = np.cumsum([0, *counts[:-1]])
-    numbered = [
+    numbered_ties = [
         moments + offset for (_, moments), offset in zip(ties_by_range, offsets, strict=True)
     ]
-    return np.concatenate([rows for rows, _ in ties_by_range]), np.concatenate(numbered)
+    return np.concatenate([rows for rows, _ in ties_by_range]), np.concatenate(numbered_ties)

@@ -1,11 +1,15 @@
-"""Compiled searches for times that fall, and for rows of equal times."""
+"""Compiled checks of whether times ascend, and searches for rows with equal times."""
 
 from __future__ import annotations
 
 import cython
 import numpy as np
 
-DISORDERED, ASCENDING, DISTINCT = 0, 1, 2  # times that fall; that never fall; no two are equal
+DISORDERED, ASCENDING, DISTINCT = (
+    0,
+    1,
+    2,
+)  # some time is less than the one before; none is; all times differ
 LEAST = cython.declare(cython.longlong, np.iinfo(np.int64).min)  # before any time
 
 
@@ -42,19 +46,19 @@ def has_simultaneous(
     >>> has_simultaneous(np.array([1, 1, 2]), keys, 2)
     False
     """
-    last: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last time
+    last_time: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last time
     is_tied: cython.bint = False
     row: cython.Py_ssize_t
     key: cython.int
     before: cython.int
     with cython.nogil:
-        last[:] = LEAST
+        last_time[:] = LEAST
         for row in range(1, times.shape[0]):
             if times[row] == times[row - 1]:
                 before, key = keys[row - 1], keys[row]
                 if before >= 0:
-                    last[before] = times[row]
-                if key >= 0 and last[key] == times[row]:
+                    last_time[before] = times[row]
+                if key >= 0 and last_time[key] == times[row]:
                     is_tied = True
                     break
     return is_tied
@@ -72,31 +76,31 @@ def simultaneous_rows(
     Puts these rows, and a number for each combination of key and time, into `rows` and `moments`;
     returns the number of rows.
     """
-    last: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last row
+    last_row: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last row
     tie_of: cython.longlong[::1] = np.empty(
         count, np.int64
     )  # [key] -> the moment of that row, if tied
-    tied: cython.Py_ssize_t = 0
+    tied_count: cython.Py_ssize_t = 0
     moment: cython.longlong = 0
     row: cython.Py_ssize_t
     before: cython.longlong
     key: cython.int
     with cython.nogil:
-        last[:] = -1
+        last_row[:] = -1
         tie_of[:] = -1
         for row in range(times.shape[0]):
             key = keys[row]
             if key < 0:
                 continue
-            before = last[key]
-            last[key] = row
+            before = last_row[key]
+            last_row[key] = row
             if before < 0 or times[before] != times[row]:
                 tie_of[key] = -1
                 continue
             if tie_of[key] < 0:
                 tie_of[key] = moment
-                rows[tied], moments[tied] = before, moment
-                tied, moment = tied + 1, moment + 1
-            rows[tied], moments[tied] = row, tie_of[key]
-            tied += 1
-    return tied
+                rows[tied_count], moments[tied_count] = before, moment
+                tied_count, moment = tied_count + 1, moment + 1
+            rows[tied_count], moments[tied_count] = row, tie_of[key]
+            tied_count += 1
+    return tied_count

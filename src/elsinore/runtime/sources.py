@@ -95,9 +95,9 @@ class DataFile:
 class Source:
     """Files of one format with a run's events.
 
-    `user_paths` are the files and folders that were named; `streamed` says that one of these was
-    written by a Spark stream, whose log only Spark reads. `type_from` says where a column `type`
-    is taken from; None: there is none but the events' own.
+    `user_paths` are the files and folders that the user named; `streamed`: a Spark stream wrote one
+    of them, and only Spark reads its log. `type_from` is the source of a derived column `type`;
+    None: no such column is derived.
     """
 
     files: tuple[DataFile, ...]
@@ -136,21 +136,21 @@ def find_source(
     elsinore.errors.InputError: 's3://bucket/trips.csv' is a URL, and events are read ...
     """
     reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), report, reject)
-    named = [path for name in names for path in _expanded(str(name))]
+    paths = [path for name in names for path in _expand(str(name))]
     data_files: list[DataFile] = []
-    known: dict[Path, Path] = {}
+    names_by_path: dict[Path, Path] = {}
     streamed = False
-    for path in named:
+    for path in paths:
         if not path.exists():
             raise InputError(missing(path))
         streamed = streamed or (path / STREAM_LOG).exists()
         files = _folder_files(path) if path.is_dir() else [DataFile(path)]
-        _refuse_twice(path, files, known)
+        _refuse_twice(path, files, names_by_path)
         data_files += files
     return Source(
         files=tuple(data_files),
-        format=_common_format(data_files, named),
-        user_paths=tuple(named),
+        format=_common_format(data_files, paths),
+        user_paths=tuple(paths),
         reading=reading,
         streamed=streamed,
         type_from=type_from,
@@ -206,19 +206,19 @@ def _delimiter(text: str | None) -> str | None:
     return delimiter
 
 
-def _refuse_twice(path: Path, files: Sequence[DataFile], known: dict[Path, Path]) -> None:
-    """Raise InputError if a file below `path` is `known` by another name; add all to `known`."""
+def _refuse_twice(path: Path, files: Sequence[DataFile], names_by_path: dict[Path, Path]) -> None:
+    """Raise InputError if a file below `path` is in `names_by_path`; add all files to it."""
     places = {file.path.resolve(): file.path for file in files}
     for place, file in places.items():
-        if place in known:
+        if place in names_by_path:
             raise InputError(
-                f"'{file}' is named twice, by '{known[place]}' and by '{path}', and its events "
-                "would count twice. Name it once."
+                f"'{file}' is named twice, by '{names_by_path[place]}' and by '{path}', and its "
+                "events would count twice. Name it once."
             )
-    known |= dict.fromkeys(places, path)
+    names_by_path |= dict.fromkeys(places, path)
 
 
-def _expanded(name: str) -> list[Path]:
+def _expand(name: str) -> list[Path]:
     """Return the paths that a name or pattern refers to."""
     if not name.strip():
         raise InputError(
@@ -226,7 +226,7 @@ def _expanded(name: str) -> list[Path]:
             "or a folder; this folder is '.'."
         )
     if name == STDIN:
-        return [_spooled()]
+        return [_spool_stdin()]
     if URL.match(name):
         parts = urlsplit(name)
         if parts.scheme != "file":
@@ -253,54 +253,54 @@ def _url(name: str, scheme: str) -> str:
     )
 
 
-def _spooled() -> Path:
+def _spool_stdin() -> Path:
     """Write the standard input to a temporary file with the suffix of its format; return its path.
 
     Raise InputError if it is empty.
     """
     stream = sys.stdin.buffer
-    first = stream.read(1 << 16)
-    if not first.strip():
+    head = stream.read(1 << 16)
+    if not head.strip():
         raise InputError("The standard input is empty: there are no events to read.")
     folder = Path(tempfile.mkdtemp(prefix=STDIN_FOLDER))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = folder / f"standard input{_sniffed(first)}"
+    path = folder / f"standard input{_sniff_suffix(head)}"
     with path.open("wb") as file:
-        file.write(first)
+        file.write(head)
         shutil.copyfileobj(stream, file)
     return path
 
 
-def _sniffed(first: bytes) -> str:
+def _sniff_suffix(head: bytes) -> str:
     """Return the suffix of a file's format, guessed from its first bytes.
 
     >>> _sniffed(b'{"time": 1}'), _sniffed(b"time,type")
     ('.jsonl', '.csv')
     """
-    packed = ""
-    if first.startswith(b"\x1f\x8b"):
+    gzip_suffix = ""
+    if head.startswith(b"\x1f\x8b"):
         import zlib  # noqa: PLC0415 - seldom needed
 
-        packed = ".gz"
+        gzip_suffix = ".gz"
         with suppress(zlib.error):  # damaged: reading the file raises the error
-            first = zlib.decompressobj(wbits=31).decompress(first, len(first))
-    if first.startswith(b"PAR1"):
+            head = zlib.decompressobj(wbits=31).decompress(head, len(head))
+    if head.startswith(b"PAR1"):
         return ".parquet"
-    if first.startswith(b"#separator"):
-        return f".log{packed}"
-    json = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}
-    return f".jsonl{packed}" if json else f".csv{packed}"
+    if head.startswith(b"#separator"):
+        return f".log{gzip_suffix}"
+    json = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}
+    return f".jsonl{gzip_suffix}" if json else f".csv{gzip_suffix}"
 
 
 def _folder_files(folder: Path) -> list[DataFile]:
     """Return the files below `folder` that are not hidden, sorted by their paths."""
     data_files = [
         DataFile(path, folder_columns(path.relative_to(folder)))
-        for path in _below(folder, frozenset())
+        for path in _files_below(folder, frozenset())
     ]
-    known = [data_file for data_file in data_files if format_of(data_file.path) is not None]
+    readable = [data_file for data_file in data_files if format_of(data_file.path) is not None]
     unknown = [data_file.path for data_file in data_files if format_of(data_file.path) is None]
-    if not known:
+    if not readable:
         with_file = f" (it has '{unknown[0].name}')" if unknown else ""
         raise InputError(
             f"The folder '{folder}' has no events{with_file}: none of its files has a suffix among "
@@ -314,7 +314,7 @@ def _folder_files(folder: Path) -> list[DataFile]:
     return data_files
 
 
-def _below(folder: Path, above: frozenset[Path]) -> list[Path]:
+def _files_below(folder: Path, above: frozenset[Path]) -> list[Path]:
     real = folder.resolve()
     if real in above:  # a link that leads back up
         return []
@@ -322,7 +322,7 @@ def _below(folder: Path, above: frozenset[Path]) -> list[Path]:
     try:
         for child in sorted(folder.iterdir()):
             if not child.name.startswith(("_", ".")):
-                paths += _below(child, above | {real}) if child.is_dir() else [child]
+                paths += _files_below(child, above | {real}) if child.is_dir() else [child]
     except OSError as error:
         raise InputError(f"Cannot read '{error.filename}': {error.strerror}.") from error
     return paths
@@ -353,10 +353,10 @@ def _common_format(files: Sequence[DataFile], named: Sequence[Path]) -> FileForm
     if not by_format:
         raise InputError(f"There are no events: name a file or a folder with {option('events')}.")
     if len(by_format) > 1:
-        listed = " and ".join(f"{name} ('{path.name}')" for name, path in by_format.items())
+        formats = " and ".join(f"{name} ('{path.name}')" for name, path in by_format.items())
         where = f"The folder '{named[0]}' holds" if len(named) == 1 else "The events are"
         raise InputError(
-            f"{where} files of several formats: {listed}. Keep one format a "
+            f"{where} files of several formats: {formats}. Keep one format a "
             "folder, or name one file."
         )
     return next(iter(by_format))

@@ -28,7 +28,7 @@ from elsinore.runtime.ragged import (
     is_unclosed,
     refusal,
     rejected_row,
-    rest_in_a_quote,
+    text_in_unclosed_quote,
     unclosed,
 )
 from elsinore.runtime.sources import Reading
@@ -61,12 +61,12 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
         quoted_strings_can_be_null=False,
     )
     whole = False
-    rejected: list[str] = []
+    rejected_rows: list[str] = []
 
     def skip(row: pa_csv.InvalidRow) -> str:
         if is_unclosed(row.text):
             return "error"
-        rejected.append(rejected_row(path, row))
+        rejected_rows.append(rejected_row(path, row))
         return "skip"
 
     def read(texts: Sequence[str], only: list[str] | None = None) -> pa.Table:
@@ -83,7 +83,7 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
                 return reader.read_all()
         if whole and reading.reject is not None:  # without threads, Arrow reports row numbers
             parse.invalid_row_handler = skip
-            rejected.clear()
+            rejected_rows.clear()
         block = min(content.size(), LARGEST_BLOCK) if whole else None
         options = pa_csv.ReadOptions(block_size=block, use_threads=not whole)
         return pa_csv.read_csv(
@@ -92,7 +92,7 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
 
     try:
         table = read(reading.texts)
-        whole = has_quotes and rest_in_a_quote(content, delimiter, table) is not None
+        whole = has_quotes and text_in_unclosed_quote(content, delimiter, table) is not None
     except pa.ArrowInvalid:
         whole = True  # without threads, so that a parse error names the row
     if whole:
@@ -109,7 +109,7 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
     if has_zeros:
         for sentence in lost_zeros(table, lambda names: read(names, names)):
             reading.report(sentence)
-    for reason in rejected:
+    for reason in rejected_rows:
         assert reading.reject is not None  # rows are only left out on request
         reading.reject(reason)
     for field in table.schema:
@@ -148,10 +148,10 @@ def _read_whole(
         if header.count('"') % 2:
             raise InputError(unclosed(path, "the header", header)) from error
         raise InputError(f"'{path}' has no events: at most a header, and no rows.") from error
-    unclosed_text = rest_in_a_quote(content, delimiter, table)
+    unclosed_text = text_in_unclosed_quote(content, delimiter, table)
     if unclosed_text is not None:
-        shown = unclosed_text.splitlines()[0] if unclosed_text else ""
-        raise InputError(unclosed(path, f"row {table.num_rows:,}", f'"{shown}'))
+        excerpt = unclosed_text.splitlines()[0] if unclosed_text else ""
+        raise InputError(unclosed(path, f"row {table.num_rows:,}", f'"{excerpt}'))
     return table
 
 
@@ -183,9 +183,9 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
             reason = ", and ".join(
                 [*odd_rows, f"{further:,} more are not {noun}"] if further else odd_rows
             )
-            those = "that stands" if len(marks) == 1 else "those stand"
+            verb_phrase = "that stands" if len(marks) == 1 else "those stand"
             notes.append(
-                f"Column '{name}' is text because {reason}. If {those} for null: "
+                f"Column '{name}' is text because {reason}. If {verb_phrase} for null: "
                 f"{_null_option(marks)}."
             )
             break
@@ -202,10 +202,10 @@ def _null_option(marks: list[str]) -> str:
 def _refuse_delimiter(path: Path, header: str) -> None:
     for delimiter in LIKELY_DELIMITERS:
         if delimiter in header:
-            shown = "tab" if delimiter == "\t" else delimiter
+            delimiter_text = "tab" if delimiter == "\t" else delimiter
             raise InputError(
-                f"'{path}' has one column, named '{header}': is the delimiter '{shown}'? Say so "
-                f"with {reading_option('delimiter', shell_text(shown))}."
+                f"'{path}' has one column, named '{header}': is the delimiter '{delimiter_text}'? "
+                f"If so, add {reading_option('delimiter', shell_text(delimiter_text))}."
             )
 
 

@@ -18,20 +18,20 @@ from elsinore.runtime.numbers_in_text import numbers_in_text
 from elsinore.runtime.schema import schema_of
 
 EXAMINED = 1_000  # first rows
-MEANT = {b"elsinore": b"text"}  # metadata of a column that was requested as text
+DECLARED_TEXT = {b"elsinore": b"text"}  # metadata of a column that was requested as text
 _ORDERS = {Operator.LT, Operator.LE, Operator.GT, Operator.GE}
 
 
-def meant_as_text(table: pa.Table, name: str) -> pa.Table:
+def mark_declared_text(table: pa.Table, name: str) -> pa.Table:
     """Return a table with a column, if present, marked as intended to be text."""
     place = table.schema.get_field_index(name)
     if place < 0:
         return table
-    field = table.schema.field(place).with_metadata(MEANT)
+    field = table.schema.field(place).with_metadata(DECLARED_TEXT)
     return table.set_column(place, field, table.column(place))
 
 
-class _Ordered(NamedTuple):
+class _OrderComparison(NamedTuple):
     """The columns that a comparison by order reads, and the constants it compares them with."""
 
     columns: tuple[str, ...]
@@ -53,23 +53,28 @@ def text_orders(queries: Iterable[Query], table: pa.Table) -> Iterator[str]:
     texts = {
         name
         for name, kind in schema.attributes
-        if kind is AttributeKind.STRING and table.schema.field(name).metadata != MEANT
+        if kind is AttributeKind.STRING and table.schema.field(name).metadata != DECLARED_TEXT
     }
-    known: dict[_Ordered, tuple[str, str] | None] = {}
+    counterexamples: dict[_OrderComparison, tuple[str, str] | None] = {}
     for query in queries if texts else ():
         reported = set()
         for node in (node for condition in query.where for node in ex.walk(condition)):
-            ordered = _ordered(node)
-            if ordered is None or ordered in reported or not texts.issuperset(ordered.columns):
+            comparison = _order_comparison(node)
+            if (
+                comparison is None
+                or comparison in reported
+                or not texts.issuperset(comparison.columns)
+            ):
                 continue
-            reported.add(ordered)
-            if ordered not in known:
-                known[ordered] = _out_of_order(ordered, table)
-            example = known[ordered]
+            reported.add(comparison)
+            if comparison not in counterexamples:
+                counterexamples[comparison] = _out_of_order(comparison, table)
+            example = counterexamples[comparison]
             if example is not None:
                 yield (
                     f"{called(query.name)}: {render(node)} compares texts: '{example[0]}' is "
-                    f"before '{example[1]}'. If numbers are meant, {_remedy(ordered.columns[0])}."
+                    f"before '{example[1]}'. If numbers are meant, "
+                    f"{_remedy(comparison.columns[0])}."
                 )
 
 
@@ -83,12 +88,14 @@ def ordered_texts(queries: Iterable[Query], texts: Iterable[str]) -> list[str]:
     ['x']
     """
     conditions = [condition for query in queries for condition in query.where]
-    orders = [_ordered(node) for condition in conditions for node in ex.walk(condition)]
-    compared = {name for ordered in orders if ordered is not None for name in ordered.columns}
+    orders = [_order_comparison(node) for condition in conditions for node in ex.walk(condition)]
+    compared = {
+        name for comparison in orders if comparison is not None for name in comparison.columns
+    }
     return [name for name in texts if name in compared]
 
 
-def _ordered(node: ex.Expression) -> _Ordered | None:
+def _order_comparison(node: ex.Expression) -> _OrderComparison | None:
     """Return the attributes and constants that a node compares by order; None for other nodes."""
     if not isinstance(node, Binary) or node.operator not in _ORDERS:
         return None
@@ -97,21 +104,21 @@ def _ordered(node: ex.Expression) -> _Ordered | None:
     constants = [str(side.value) for side in sides if isinstance(side, Literal)]
     if not columns or len(columns) + len(constants) < len(sides):
         return None
-    return _Ordered(tuple(dict.fromkeys(columns)), tuple(constants))
+    return _OrderComparison(tuple(dict.fromkeys(columns)), tuple(constants))
 
 
-def _out_of_order(ordered: _Ordered, table: pa.Table) -> tuple[str, str] | None:
+def _out_of_order(comparison: _OrderComparison, table: pa.Table) -> tuple[str, str] | None:
     """Return two texts whose order as numbers is the opposite of their order as texts."""
-    texts = list(ordered.constants)
-    for name in ordered.columns:
+    texts = list(comparison.constants)
+    for name in comparison.columns:
         texts += table.column(name).slice(0, EXAMINED).to_pylist()
     numbers = numbers_in_text(pa.chunked_array([pa.array(texts, pa.string())]))
     if numbers is None:
         return None
     pairs = zip(texts, numbers.to_pylist(), strict=True)
     inside = sorted((text, number) for text, number in pairs if number is not None)
-    falls = ((first, then) for (first, x), (then, y) in pairwise(inside) if x > y)
-    return next(falls, None)
+    out_of_order = ((first, then) for (first, x), (then, y) in pairwise(inside) if x > y)
+    return next(out_of_order, None)
 
 
 def _remedy(name: str) -> str:

@@ -76,24 +76,24 @@ def parse_times(texts: pa.Array, pattern: str) -> pa.Array:
         iso += [".", parts_by_name["part"]]
     if "zone" in parts_by_name:
         iso.append(parts_by_name["zone"])
-    read = pc.binary_join_element_wise(*iso, "")
-    known = pc.if_else(parts.is_valid(), read, to_scalar(None, pa.string()))
-    ticks, _ = parse_iso8601(known)
+    iso_texts = pc.binary_join_element_wise(*iso, "")
+    matching_texts = pc.if_else(parts.is_valid(), iso_texts, to_scalar(None, pa.string()))
+    ticks, _ = parse_iso8601(matching_texts)
     return ticks.cast(pa.timestamp("us", "UTC" if "zone" in parts_by_name else None))
 
 
 def _expression(pattern: str) -> tuple[str, bool]:
     """Return the regular expression of a format, and whether its year has two digits."""
-    written, short_year = "", False
+    expression, short_year = "", False
     names: set[str] = set()
     for number, piece in enumerate(_QUOTED.split(pattern)):
         if number % 2:  # quoted text, with doubled quotes; '' alone is a quote
-            written += re.escape(piece.replace("''", "'") or "'")
+            expression += re.escape(piece.replace("''", "'") or "'")
             continue
         for letter, run in groupby(piece):
             count = len(list(run))
             if not letter.isalpha():
-                written += re.escape(letter * count)
+                expression += re.escape(letter * count)
                 continue
             name, forms = _LETTERS.get(letter, ("", {}))
             if count not in forms or name in names:
@@ -104,8 +104,8 @@ def _expression(pattern: str) -> tuple[str, bool]:
                 )
             names.add(name)
             short_year |= (letter, count) == ("y", 2)
-            written += f"(?P<{name}>{forms[count]})"
-    return f"^{written}$", short_year
+            expression += f"(?P<{name}>{forms[count]})"
+    return f"^{expression}$", short_year
 
 
 def _hour(half: pa.Array, noon: pa.Array | None) -> pa.Array:

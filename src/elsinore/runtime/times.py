@@ -32,7 +32,7 @@ MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 MICROSECONDS_PER_DAY = 86_400_000_000
 # Doubles at or beyond 2^63 do not fit in 64 bits; this is the first that does not.
 FIRST_FLOAT_TOO_LARGE = 2.0**63
-AT_ONCE = 2**15  # times that are converted at once: intermediate results stay in the cache
+SLICE_ROWS = 2**15  # times that are converted at once: intermediate results stay in the cache
 
 ACCEPTED = (
     "a timestamp, a date, an integer, a float or a decimal (seconds, or the unit that --time-unit "
@@ -173,9 +173,9 @@ def as_ticks(
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     if kind.form == "text":
         parsed = [parse_iso8601(_plain_text(chunk), per_microsecond) for chunk in chunks]
-        zoned = any(zone for _, zone in parsed)
+        has_zone = any(zone for _, zone in parsed)
         fine = "ns" if per_microsecond > 1 else "us"
-        kind = replace(kind, unit=fine, zone="UTC" if zoned else None)
+        kind = replace(kind, unit=fine, zone="UTC" if has_zone else None)
         ticks = _concat([values for values, _ in parsed])
     else:
         ticks = _concat([_by_slices(chunk, kind, threads) for chunk in chunks])
@@ -187,7 +187,7 @@ def within(
 ) -> pa.Int64Array:
     """Return ticks, with null for those further from the epoch than `largest`.
 
-    `ascending`: they never fall, and none is null, so that the first and the last are the furthest.
+    `ascending`: they are sorted and not null, so the first and the last are the furthest.
     If all are within the limit, the ticks are returned unchanged.
 
     >>> within(pa.array([-3, 1, 2]), 2, ascending=True).to_pylist()
@@ -300,8 +300,8 @@ def reads_as_time(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
     if numbers is not column:
         return pc.is_valid(numbers)
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    read = [parse_iso8601(_plain_text(chunk))[0].is_valid() for chunk in chunks]
-    return pa.chunked_array(read, pa.bool_())
+    is_time = [parse_iso8601(_plain_text(chunk))[0].is_valid() for chunk in chunks]
+    return pa.chunked_array(is_time, pa.bool_())
 
 
 def _is_text(data_type: pa.DataType) -> bool:
@@ -323,14 +323,14 @@ def _by_slices(chunk: pa.Array, kind: TimeKind, threads: int) -> pa.Array:
     Each step of a conversion allocates a new column; for long ones that takes most of the time.
     """
     in_numbers = pa.types.is_timestamp(chunk.type) or pa.types.is_int64(chunk.type)
-    if len(chunk) <= AT_ONCE or (in_numbers and kind.ticks == 1):
+    if len(chunk) <= SLICE_ROWS or (in_numbers and kind.ticks == 1):
         return _chunk_to_ticks(chunk, kind)
     ticks = np.empty(len(chunk), dtype=np.int64)
 
     def convert(begin: int, end: int) -> list[tuple[int, pa.Array]]:
         with_nulls = []
-        for first in range(begin, end, AT_ONCE):
-            part = _chunk_to_ticks(chunk.slice(first, min(AT_ONCE, end - first)), kind)
+        for first in range(begin, end, SLICE_ROWS):
+            part = _chunk_to_ticks(chunk.slice(first, min(SLICE_ROWS, end - first)), kind)
             if part.null_count:
                 with_nulls.append((first, part.is_null()))
             ticks[first : first + len(part)] = to_numpy(part, 0)

@@ -1,6 +1,7 @@
 """The table of events that a pass sends to its operators: keys, times, classes, columns.
 
-A pass is a list of units with the same key. Its *travelling events* are a table with the columns
+A pass is a list of units with the same key. Its *travelling events*, which Spark shuffles by key,
+are a table with the columns
 
     g0, g1, ...           the attributes of GROUP BY
     k0, k1, ...           the other attributes of the key
@@ -96,9 +97,9 @@ def select_events(
     `types` are the events' times and types, `orders` the columns that order simultaneous events.
     """
     first = units[0]
-    keep = _with_key(first.required, read, ticks, types)
-    if keep is not None:
-        rows = pa.array(keep)
+    has_key = _with_key(first.required, read, ticks, types)
+    if has_key is not None:
+        rows = pa.array(has_key)
         read, ticks, types = _filtered(read, rows), ticks.filter(rows), types.filter(rows)
         orders = [order.filter(rows) for order in orders]
     classes = []
@@ -122,8 +123,8 @@ def select_events(
     arrays |= {f"class{n}": pa.array(codes) for n, codes in enumerate(classes)}
     arrays |= {f"o{n}": plain(order) for n, order in enumerate(orders)}
     arrays |= {
-        f"c{n}": _carried(carried, read, len(ticks))
-        for n, carried in enumerate(travelling(units).values())
+        f"c{n}": _travelling_column(column, read, len(ticks))
+        for n, column in enumerate(travelling(units).values())
     }
     return pa.table(arrays)
 
@@ -144,8 +145,8 @@ class ClassFilter:
         """
         size = self._classes.size
         if size <= FEW_CLASSES and self._table is None:
-            used = [code if self._is_used(code) else -1 for code in range(size)]
-            self._table = np.array([*used, -1], np.int64)
+            used_codes = [code if self._is_used(code) else -1 for code in range(size)]
+            self._table = np.array([*used_codes, -1], np.int64)
         if self._table is not None:
             return self._table[codes]
         if size <= TABLE_LIMIT:
@@ -156,8 +157,10 @@ class ClassFilter:
                     table[code] = code
             return table[codes]
         present, places = np.unique(codes, return_inverse=True)
-        used = [code if code >= 0 and self._is_used(code) else -1 for code in present.tolist()]
-        return np.array(used, dtype=np.int64)[places]
+        used_codes = [
+            code if code >= 0 and self._is_used(code) else -1 for code in present.tolist()
+        ]
+        return np.array(used_codes, dtype=np.int64)[places]
 
     def _is_used(self, code: int) -> bool:
         if code not in self._known:
@@ -188,8 +191,8 @@ def _with_key(
     missing = [mask for mask in missing if mask.true_count]
     if not missing:
         return None
-    keep: NDArray[np.bool_] = ~reduce(pc.or_, missing).to_numpy(zero_copy_only=False)
-    return keep
+    has_key: NDArray[np.bool_] = ~reduce(pc.or_, missing).to_numpy(zero_copy_only=False)
+    return has_key
 
 
 def _filtered(read: Read, rows: pa.Array) -> Read:
@@ -197,14 +200,14 @@ def _filtered(read: Read, rows: pa.Array) -> Read:
     return cache(lambda name: read(name).filter(rows))
 
 
-def _carried(carried: Carried, read: Read, rows: int) -> pa.Array:
+def _travelling_column(column: Carried, read: Read, rows: int) -> pa.Array:
     """Return a travelling column; doubles are computed here, ranks only after the shuffle."""
-    if isinstance(carried.source, str):
-        source = read(carried.source)
+    if isinstance(column.source, str):
+        source = read(column.source)
     else:
-        source = evaluate(carried.source, {name: read(name) for name in carried.attributes})
+        source = evaluate(column.source, {name: read(name) for name in column.attributes})
         if isinstance(source, pa.Scalar):
             source = pa.repeat(source, rows)
-    if carried.travel is Travel.DOUBLE:
+    if column.travel is Travel.DOUBLE:
         return doubles(source)
     return plain(source)

@@ -170,15 +170,15 @@ def refuse_misspelt_types(times: UncertainTimes, types: Collection[str]) -> None
 
     Options about other unknown types have no effect: other queries may name these types.
     """
-    for name, named in (
+    for name, option_types in (
         ("time_granularity", [kind for kind, _ in times.granularity if kind is not None]),
         ("time_distribution", [kind for kind, _ in times.weights_by_type]),
     ):
-        free = sorted(set(types) - set(named))
-        for kind in named:
-            meant = "" if kind in types else did_you_mean(kind, free)
-            if meant:
-                raise InputError(f"{option(name)}: no query names the type '{kind}'.{meant}")
+        free = sorted(set(types) - set(option_types))
+        for kind in option_types:
+            suggestion = "" if kind in types else did_you_mean(kind, free)
+            if suggestion:
+                raise InputError(f"{option(name)}: no query names the type '{kind}'.{suggestion}")
 
 
 def bounds(

@@ -34,11 +34,11 @@ def result_type(function: Function) -> pa.DataType:
     >>> result_type(risk)
     DataType(double)
     """
-    returned = _annotation(function)
-    if isinstance(returned, pa.DataType):
-        return returned
-    if returned in TYPES:
-        return TYPES[returned]
+    annotation = _annotation(function)
+    if isinstance(annotation, pa.DataType):
+        return annotation
+    if annotation in TYPES:
+        return TYPES[annotation]
     names = ", ".join(getattr(kind, "__name__", "") for kind in TYPES)
     raise InputError(
         f"The function '{_name(function)}' does not say what it returns: annotate it, as in "
@@ -47,7 +47,7 @@ def result_type(function: Function) -> pa.DataType:
     )
 
 
-class Typed(NamedTuple):
+class TypedFunction(NamedTuple):
     """A function with the type of its results; with `takes_arrays` it is called with Arrow arrays.
 
     Annotations are evaluated in the driver: workers may lack the names in them.
@@ -58,13 +58,13 @@ class Typed(NamedTuple):
     takes_arrays: bool
 
 
-def typed(function: Function) -> Typed:
+def typed(function: Function) -> TypedFunction:
     """Return a function with its result type; raise InputError without a return annotation."""
     is_arrow = isinstance(_annotation(function), pa.DataType)
-    return Typed(function, result_type(function), is_arrow)
+    return TypedFunction(function, result_type(function), is_arrow)
 
 
-def apply(called: Typed, columns: Sequence[pa.Array], size: int) -> pa.Array:
+def apply(typed_function: TypedFunction, columns: Sequence[pa.Array], size: int) -> pa.Array:
     """Call a function for `size` rows and return its results.
 
     A function of single values is not called for rows with a null; their result is null. Raises
@@ -75,13 +75,13 @@ def apply(called: Typed, columns: Sequence[pa.Array], size: int) -> pa.Array:
     >>> apply(typed(doubled), [pa.array([1, None])], 2).to_pylist()
     [2, None]
     """
-    function = called.function
+    function = typed_function.function
     try:
-        if called.takes_arrays:
-            return _checked(function, function(*columns), called.kind, size)
+        if typed_function.takes_arrays:
+            return _checked(function, function(*columns), typed_function.kind, size)
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         values = [None if None in row else function(*row) for row in rows]
-        return pa.array(values, called.kind)
+        return pa.array(values, typed_function.kind)
     except InputError:
         raise
     except Exception as error:
@@ -113,7 +113,7 @@ def callable_in_queries(functions: Mapping[str, Function]) -> dict[str, Function
     return {
         name.upper(): function
         for name, function in functions.items()
-        if isinstance(returned := _annotation(function), pa.DataType) or returned in TYPES
+        if isinstance(annotation := _annotation(function), pa.DataType) or annotation in TYPES
     }
 
 
@@ -121,10 +121,12 @@ def _checked(function: Function, result: object, kind: pa.DataType, size: int) -
     if isinstance(result, pa.ChunkedArray):
         result = whole(result)
     if not isinstance(result, pa.Array) or len(result) != size:
-        shown = f"{len(result)} rows" if isinstance(result, pa.Array) else type(result).__name__
+        description = (
+            f"{len(result)} rows" if isinstance(result, pa.Array) else type(result).__name__
+        )
         raise InputError(
-            f"The function '{_name(function)}' returned {shown}, and not an Arrow array of the "
-            f"{size} rows that it was given."
+            f"The function '{_name(function)}' returned {description}, and not an Arrow array of "
+            f"the {size} rows that it was given."
         )
     return result.cast(kind)
 

@@ -26,7 +26,7 @@ from elsinore.model import pattern as pt
 from elsinore.model.clock import NANOSECONDS
 from elsinore.model.expression import Call
 from elsinore.operators import OperatorStatistics, kind_for
-from elsinore.operators.planning import doubts
+from elsinore.operators.planning import query_warnings
 from elsinore.plan import Plan, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import TimeKind
@@ -44,14 +44,14 @@ class NoRowsWarning(UserWarning):
     """Queries have no rows; the warning contains possible reasons."""
 
 
-def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
+def absent_types(plan: Plan, event_types: Sequence[str]) -> tuple[str, ...]:
     """Return a warning for each query that names types without events.
 
-    `seen` are the types of the events, the most frequent first.
+    `event_types` are the types of the events, the most frequent first.
     """
     names = [query.name for query in plan.workload]
-    absent = first_few(_absent(plan, seen, names), "name types that no event has")
-    return absent + commas_left_out(plan.workload, set(seen))
+    absent = first_few(_absent(plan, event_types, names), "name types that no event has")
+    return absent + missing_commas(plan.workload, set(event_types))
 
 
 def first_few(sentences: Iterable[str], what: str) -> tuple[str, ...]:
@@ -60,40 +60,43 @@ def first_few(sentences: Iterable[str], what: str) -> tuple[str, ...]:
     >>> first_few(["a", "b"], "are odd"), first_few(map(str, range(500)), "are odd")[-1]
     (('a', 'b'), '490 more queries are odd.')
     """
-    every = tuple(sentences)
-    if len(every) <= SHOWN_SENTENCES + 1:
-        return every
-    return (*every[:SHOWN_SENTENCES], f"{len(every) - SHOWN_SENTENCES:,} more queries {what}.")
+    all_sentences = tuple(sentences)
+    if len(all_sentences) <= SHOWN_SENTENCES + 1:
+        return all_sentences
+    return (
+        *all_sentences[:SHOWN_SENTENCES],
+        f"{len(all_sentences) - SHOWN_SENTENCES:,} more queries {what}.",
+    )
 
 
-def _absent(plan: Plan, seen: Sequence[str], names: Collection[str]) -> Iterator[str]:
+def _absent(plan: Plan, event_types: Sequence[str], names: Collection[str]) -> Iterator[str]:
     """Yield the warnings of `absent_types` for the queries of these names."""
-    present = set(seen)
-    selected = set(names)
-    shown = ", ".join(map(shown_name, seen[:SEEN_TYPES])) or "none"
-    further = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
+    present = set(event_types)
+    selected_names = set(names)
+    type_names = ", ".join(map(shown_name, event_types[:SEEN_TYPES])) or "none"
+    further = f" and {len(event_types) - SEEN_TYPES} more" if len(event_types) > SEEN_TYPES else ""
     for unit in plan.units:
         for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
-            absent = sorted(set(types_of_query) - present) if name in selected else []
+            absent = sorted(set(types_of_query) - present) if name in selected_names else []
             if absent:
                 missing = " or ".join(map(shown_name, absent))
                 yield (
-                    f"{called(name)}: no event has type {missing}.{_suggestion(absent, seen)} "
-                    f"Types seen: {shown}{further}."
+                    f"{called(name)}: no event has type {missing}."
+                    f"{_suggestion(absent, event_types)} Types seen: {type_names}{further}."
                 )
 
 
-def _suggestion(absent: Sequence[str], seen: Sequence[str]) -> str:
+def _suggestion(absent: Sequence[str], event_types: Sequence[str]) -> str:
     """Return a question that suggests types with similar names, or "".
 
     >>> _suggestion(["Travl"], ["Travel"]), _suggestion(["A", "Travl", "Pol"], ["Travel", "Pool"])
     (" Did you mean 'Travel'?", " Did you mean 'Travel' for Travl, 'Pool' for Pol?")
     """
     if len(absent) == 1:
-        return did_you_mean(absent[0], seen)
-    near = ((name, nearest_choice(name, seen)) for name in absent)
-    meant = ", ".join(f"'{choice}' for {shown_name(name)}" for name, choice in near if choice)
-    return f" Did you mean {meant}?" if meant else ""
+        return did_you_mean(absent[0], event_types)
+    near = ((name, nearest_choice(name, event_types)) for name in absent)
+    choices = ", ".join(f"'{choice}' for {shown_name(name)}" for name, choice in near if choice)
+    return f" Did you mean {choices}?" if choices else ""
 
 
 def warn_of_no_rows(
@@ -113,7 +116,7 @@ def warn_of_no_rows(
         return
     types = find_types()
     absent = () if not types else _absent(plan, types, empty)
-    sentences = list(itertools.chain(absent, odd, doubts(plan, empty)))
+    sentences = list(itertools.chain(absent, odd, query_warnings(plan, empty)))
     if not sentences:
         return
     shown = " ".join(sentences[:SHOWN_QUERIES])
@@ -134,11 +137,11 @@ def tied_events(
     `statistics` has those of each unit's operators, None if they are unknown.
     """
     numbers = []
-    for unit, counted in zip(units, statistics, strict=True):
-        if counted is not None and counted.tied:
+    for unit, unit_statistics in zip(units, statistics, strict=True):
+        if unit_statistics is not None and unit_statistics.tied:
             types = kind_for(unit).tied_types(unit)
             names = [name for name, some in zip(unit.names, types, strict=True) if some]
-            numbers.append(f"{count(counted.tied, 'event')} of {called_all(names)}")
+            numbers.append(f"{count(unit_statistics.tied, 'event')} of {query_names_text(names)}")
     if not numbers:
         return ()
     sentence = (
@@ -149,7 +152,7 @@ def tied_events(
     return (sentence,)
 
 
-def called_all(names: Sequence[str]) -> str:
+def query_names_text(names: Sequence[str]) -> str:
     """Return some queries' names for a message, at most `SHOWN_QUERIES`.
 
     >>> called_all(["q"]), called_all(["q", "r"])
@@ -195,7 +198,7 @@ def _is_own(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == "elsinore"
 
 
-def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[str, ...]:
+def missing_commas(queries: Iterable[Query], event_types: Collection[str]) -> tuple[str, ...]:
     """Return a warning for each variable that has the name of an event type.
 
     `SEQ(login error)` is one event with the variable error; `SEQ(login, error)` may be meant.
@@ -205,7 +208,7 @@ def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[st
         "variable, but events have such a type too. Is a comma missing?"
         for query in queries
         for event in dict.fromkeys(pt.events(query.pattern))
-        if event.variable != event.type and event.variable in seen
+        if event.variable != event.type and event.variable in event_types
     )
 
 
@@ -231,15 +234,15 @@ def finer_times(latest: int, kind: TimeKind, options: RunOptions) -> tuple[str, 
     return (warning,)
 
 
-def types_seen(types: pa.Array) -> list[str]:
+def types_by_frequency(types: pa.Array) -> list[str]:
     """Return the types that events have, the most frequent first.
 
     >>> types_seen(pa.array(["A", "B", None, "B"]))
     ['B', 'A']
     """
-    counted = pc.value_counts(types.drop_null()).to_pylist()
-    counted.sort(key=lambda entry: -entry["counts"])
-    return [str(entry["values"]) for entry in counted]
+    type_counts = pc.value_counts(types.drop_null()).to_pylist()
+    type_counts.sort(key=lambda entry: -entry["counts"])
+    return [str(entry["values"]) for entry in type_counts]
 
 
 def counts_of(query: Query) -> dict[str, ReturnItem]:
@@ -267,14 +270,15 @@ def overflow(queries: Iterable[Query], overflown: Mapping[str, Collection[str]])
 
     `overflown` has the overflowed columns of each query, by its name.
     """
-    concerned = [query for query in queries if overflown.get(query.name)]
-    if not concerned:
+    overflown_queries = [query for query in queries if overflown.get(query.name)]
+    if not overflown_queries:
         return ()
-    names = [query.name for query in concerned]
-    first = counts_of(concerned[0])[next(iter(overflown[names[0]]))]
+    names = [query.name for query in overflown_queries]
+    column = counts_of(overflown_queries[0])[next(iter(overflown[names[0]]))]
     exact = "--exact" if is_on_the_command_line() else "exact=True"
     warning = (
-        f"{called_all(names)}: {render(first.expression)} goes beyond a double's range, 1.8e308, "
-        f"and is infinity there. LOG2(COUNT(*)) returns its binary logarithm, {exact} all digits."
+        f"{query_names_text(names)}: {render(column.expression)} goes beyond a double's range, "
+        f"1.8e308, and is infinity there. LOG2(COUNT(*)) returns its binary logarithm, "
+        f"{exact} all digits."
     )
     return (warning,)

@@ -43,15 +43,15 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
             f"'{path}' is not a Zeek log, which begins with '#separator'. Name a CSV file .csv, a "
             "JSON file .jsonl."
         )
-    said = headers[0].removeprefix(b"#separator").strip()
+    separator_text = headers[0].removeprefix(b"#separator").strip()
     try:
-        separator = said.decode("unicode_escape")
+        separator = separator_text.decode("unicode_escape")
     except UnicodeDecodeError:
         separator = ""
     if len(separator.encode()) != 1:
         raise InputError(
             f"'{path}': '#separator' is one character, as in '#separator \\x09', not "
-            f"'{said.decode(errors='replace')}'. Correct that line."
+            f"'{separator_text.decode(errors='replace')}'. Correct that line."
         )
     header = {
         key: values
@@ -124,11 +124,11 @@ def _body(content: Content) -> Iterator[bytes]:
 
 def _line_groups(content: Content) -> Iterator[list[bytes]]:
     """Yield the lines of each piece of a text, without their ends."""
-    rest = b""
+    unfinished_line = b""
     for piece in content.pieces():
-        *lines, rest = (rest + piece).split(b"\n")
+        *lines, unfinished_line = (unfinished_line + piece).split(b"\n")
         yield [line.removesuffix(b"\r") for line in lines]
-    yield [rest.removesuffix(b"\r")]
+    yield [unfinished_line.removesuffix(b"\r")]
 
 
 def _epoch_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -141,9 +141,9 @@ def _epoch_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     )
     fine = pc.any(pc.match_substring_regex(parts.field("part"), r"^\d{6}\d*[1-9]")).as_py()
     digits = 9 if fine else 6
-    padded = pc.utf8_rpad(parts.field("part"), digits, "0")
+    digits_text = pc.utf8_rpad(parts.field("part"), digits, "0")
     whole = _integers(pc.utf8_slice_codeunits(parts.field("whole"), 0, 18))
-    part = _integers(pc.utf8_slice_codeunits(padded, 0, digits))
+    part = _integers(pc.utf8_slice_codeunits(digits_text, 0, digits))
     fits = pc.and_(parts.is_valid(), pc.less(whole, to_scalar((2**63 - 1) // 10**digits)))
     whole = pc.if_else(fits, whole, to_scalar(0))
     ticks = pc.add(pc.multiply(whole, to_scalar(10**digits)), part)

@@ -49,7 +49,7 @@ _PLAIN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Presented:
+class Presentation:
     """Converts finished rows to a query's result: times of the input's kind, sorted on request."""
 
     form: ResultForm
@@ -64,15 +64,15 @@ class Presented:
     @property
     def schema(self) -> T.StructType:
         """The columns of the result."""
-        shown = T.StructType()
+        struct = T.StructType()
         for column in self.raw.fields:
             if column.name in self.form.times:
                 window = self.form.times[column.name]
                 kind, metadata = self.time.type(window), self.time.metadata(window)
-                shown.add(T.StructField(column.name, kind, metadata=metadata))
+                struct.add(T.StructField(column.name, kind, metadata=metadata))
             else:
-                shown.add(column)
-        return shown
+                struct.add(column)
+        return struct
 
     def frame(self, rows: DataFrame) -> DataFrame:
         """Return the result of finished rows in a data frame."""
@@ -85,38 +85,38 @@ class Presented:
                 column = self.time.present(column, window)
                 column = column.alias(name, metadata=self.time.metadata(window))
             columns.append(column)
-        shown = rows.select(*columns)
+        presented = rows.select(*columns)
         if form.distinct:
-            shown = shown.distinct()
+            presented = presented.distinct()
         if form.limit is not None:
-            shown = shown.limit(min(form.limit, LARGEST_LIMIT))
+            presented = presented.limit(min(form.limit, LARGEST_LIMIT))
         order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
-        return shown.orderBy(*order) if order and self.ordered else shown
+        return presented.orderBy(*order) if order and self.ordered else presented
 
     def table(self, table: pa.Table, zone: str) -> pa.Table:
         """Return the result of fetched finished rows, equal to `frame(...).toArrow()`."""
         form = self.form
         for name, window in form.times.items():
             place = table.schema.get_field_index(name)
-            shown = self.time.presented(table.column(place), window)
-            table = table.set_column(place, name, shown)
+            presented_column = self.time.presented(table.column(place), window)
+            table = table.set_column(place, name, presented_column)
         table = arrange_rows(table, form, ordered=self.ordered)
         return table.cast(to_arrow_schema(self.schema, timezone=zone))
 
 
 @dataclass(slots=True, kw_only=True)
 class Answers:
-    """The results of a pass's queries, packed by its tasks in `packed` (see `ANSWERS`).
+    """The results of a pass's queries, packed by its tasks in `packed_rows` (see `ANSWERS`).
 
     Spark persists the packed rows if data frames read them, and if some results are too large to be
-    fetched and `dear` (expensive) to recompute. When results have been fetched, `on_empty` is
+    fetched and `expensive` to recompute. When results have been fetched, `on_empty` is
     called with the queries without rows.
     """
 
-    packed: DataFrame
-    queries: Mapping[int, Presented]  # by number in the workload
+    packed_rows: DataFrame
+    queries: Mapping[int, Presentation]  # by number in the workload
     zone: str  # the session's time zone
-    dear: bool
+    expensive: bool
     on_empty: Callable[[frozenset[int]], object] | None = None
     _is_persisted: bool = False
     _closed: bool = False
@@ -125,9 +125,11 @@ class Answers:
     def frame(self, query: int) -> DataFrame:
         """Return a query's result as a data frame."""
         self._persist()
-        shown = self.queries[query]
-        blobs = self.packed.filter(F.col("query") == query).select("blob")
-        return shown.frame(blobs.mapInArrow(shipped(Unpack(shown.form.schema)), shown.raw))
+        presentation = self.queries[query]
+        blobs = self.packed_rows.filter(F.col("query") == query).select("blob")
+        return presentation.frame(
+            blobs.mapInArrow(shipped(Unpack(presentation.form.schema)), presentation.raw)
+        )
 
     def fetched(self, query: int) -> pa.Table | None:
         """Return a query's result; None if it is too large to be fetched with all others.
@@ -135,7 +137,7 @@ class Answers:
         Results of all queries are computed and fetched in one job, when the first is read.
         """
         if self._fetched is None:
-            if self.dear:
+            if self.expensive:
                 self._persist()
             with task_errors():
                 self._fetched = self._fetch()
@@ -148,37 +150,37 @@ class Answers:
     def close(self) -> None:
         """Release persisted and fetched rows."""
         if self._is_persisted:
-            self.packed.unpersist()
+            self.packed_rows.unpersist()
         self._is_persisted, self._closed, self._fetched = False, True, None
 
     def _persist(self) -> None:
         if not self._is_persisted and not self._closed:
             with suppress(PySparkException):  # without persistence, each frame is a separate pass
-                self.packed = self.packed.persist(StorageLevel.MEMORY_AND_DISK)
+                self.packed_rows = self.packed_rows.persist(StorageLevel.MEMORY_AND_DISK)
                 self._is_persisted = True
 
     def _fetch(self) -> dict[int, pa.Table | None]:
         """Run the job and fetch the rows of results that are small enough, by query."""
         small = F.when(F.col("small"), F.col("blob")).alias("blob")
-        blobs_alone = self.packed.filter(F.octet_length("blob") > 0)  # without empty rows
-        here = blobs_alone.select("query", small).toArrow()
+        blobs_alone = self.packed_rows.filter(F.octet_length("blob") > 0)  # without empty rows
+        small_rows = blobs_alone.select("query", small).toArrow()
         blobs: dict[int, list[pa.Scalar]] = {query: [] for query in self.queries}
-        for query, blob in zip(here.column(0).to_pylist(), here.column(1), strict=True):
+        for query, blob in zip(small_rows.column(0).to_pylist(), small_rows.column(1), strict=True):
             blobs[query].append(blob)
         tables: dict[int, pa.Table | None] = {}
         for query, query_blobs in blobs.items():
-            shown = self.queries[query]
+            presentation = self.queries[query]
             if all(blob.is_valid for blob in query_blobs):
                 rows = pa.Table.from_batches(
-                    unpacked(query_blobs, shown.form.schema), shown.form.schema
+                    unpacked(query_blobs, presentation.form.schema), presentation.form.schema
                 )
-                tables[query] = shown.table(rows, self.zone)
+                tables[query] = presentation.table(rows, self.zone)
             else:
                 tables[query] = None
         return tables
 
 
-class Computed(Result):
+class FrameWithTaskErrors(Result):
     """A query's result on Spark; methods that compute rows raise errors as `task_errors` does."""
 
     __slots__ = ()
@@ -206,7 +208,7 @@ class Computed(Result):
             yield from self.frame.toLocalIterator(prefetchPartitions)
 
 
-class Answer(Computed):
+class Answer(FrameWithTaskErrors):
     """A query's result that is computed together with others, as rows or as a data frame."""
 
     __slots__ = ("_answers", "_frames", "_number")

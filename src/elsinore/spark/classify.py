@@ -15,7 +15,7 @@ from elsinore.spark.expressions import Columns
 
 
 def class_column(unit: Unit, type_column: Column, columns: Columns) -> Column:
-    """Return each event's class as a bigint; null for events of no interest to any query."""
+    """Return each event's class as a bigint; null for events that no query uses."""
     predicate_sets = dict(unit.predicate_sets)
     result: Column | None = None
     for type_classes in unit.classes.types:

@@ -20,8 +20,8 @@ from elsinore.operators.panes import KEEPS_ALL, ActionSize, Panes, action_type
 from elsinore.operators.ties import TieCounter
 from elsinore.plan import Unit
 from elsinore.plan.modes import Combine
-from elsinore.runtime.columnar import Combined
-from elsinore.runtime.columnar.segments import with_ties_ordered
+from elsinore.runtime.columnar import CombinedChunk
+from elsinore.runtime.columnar.segments import with_sorted_ties
 from elsinore.runtime.travelling import read_columns
 
 Ints = NDArray[np.int64]
@@ -44,26 +44,27 @@ APPLYING = 0.03  # applying an action to a window, and for each sum and row:
 TERM = 0.0055
 
 
-def least_events(size: ActionSize, mode: Combine, *, spared: float = 1.0) -> int | None:
+def least_events(size: ActionSize, mode: Combine, *, unsent_share: float = 1.0) -> int | None:
     """Return the least number of events for which an action is cheaper; None: never.
 
-    `spared` is the share of combined events that are not shuffled, as no other unit reads them.
-    With W open windows, S sums of which an event updates T, and R rows of an action, a shuffled
-    event costs spared*SENDING + EVENT + T*(STEP + W*WINDOW), a combined one ACTING + T*R*NUMBER,
-    and an action ACTION + bytes*BYTE + W*(APPLYING + S*(R - 1)*TERM), in microseconds.
+    `unsent_share` is the share of combined events that are not shuffled, as no other unit reads
+    them. With W open windows, S sums of which an event updates T, and R rows of an action, a
+    shuffled event costs unsent_share*SENDING + EVENT + T*(STEP + W*WINDOW), a combined one
+    ACTING + T*R*NUMBER, and an action ACTION + bytes*BYTE + W*(APPLYING + S*(R - 1)*TERM), in
+    microseconds.
     """
     if mode is Combine.NEVER:
         return None
     if mode is Combine.ALWAYS:
         return 1
     windows = size.open_windows
-    sent = spared * SENDING + EVENT + size.touched * (STEP + windows * WINDOW)
-    combined = ACTING + size.touched * size.rows * NUMBER
-    if combined >= sent:
+    cost_of_event = unsent_share * SENDING + EVENT + size.touched * (STEP + windows * WINDOW)
+    cost_of_combined = ACTING + size.touched * size.rows * NUMBER
+    if cost_of_combined >= cost_of_event:
         return None
     action = ACTION + size.bytes * BYTE
     action += windows * (APPLYING + size.sums * (size.rows - 1) * TERM)
-    return max(2, math.ceil(action / (sent - combined)))
+    return max(2, math.ceil(action / (cost_of_event - cost_of_combined)))
 
 
 def panes_of(unit: Unit) -> Panes | str:
@@ -113,33 +114,33 @@ class CombineEvents:
         """The columns of actions."""
         return action_fields(self._panes.size)
 
-    def __call__(self, starts: Ints, events: pa.RecordBatch) -> Combined:
+    def __call__(self, starts: Ints, events: pa.RecordBatch) -> CombinedChunk:
         """Combine events; rows starts[key] to starts[key + 1] - 1 are a key's, in time order."""
         times = events.column("time").to_numpy()
         if self.orders:
             key_of_row = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
             orders = [events.column(name) for name in self.orders]
-            rows = with_ties_ordered(np.arange(len(times)), key_of_row, times, orders)
+            rows = with_sorted_ties(np.arange(len(times)), key_of_row, times, orders)
             events = events.take(pa.array(rows))
         if len(self.units) == 1:
-            left, key, actions = self._combined(starts, events)
-            return Combined(left, _chosen(events, left), key, actions)
+            remaining, key, actions = self._combined(starts, events)
+            return CombinedChunk(remaining, _selected_rows(events, remaining), key, actions)
         is_of_unit = events.column(f"class{self.number}").to_numpy() >= 0
         unit_starts = np.concatenate(([0], np.cumsum(is_of_unit)))[starts]
-        not_combined, key, actions = self._combined(unit_starts, _chosen(events, is_of_unit))
+        not_combined, key, actions = self._combined(unit_starts, _selected_rows(events, is_of_unit))
         travels_for_unit = is_of_unit.copy()  # [row] -> whether it is sent for the combined unit
         travels_for_unit[is_of_unit] = not_combined
-        left = travels_for_unit.copy()
+        remaining = travels_for_unit.copy()
         for number, unit in enumerate(self.units):
             if number != self.number:
-                left |= unit.keeps_all or events.column(f"class{number}").to_numpy() >= 0
-        sent = _chosen(events, left)
+                remaining |= unit.keeps_all or events.column(f"class{number}").to_numpy() >= 0
+        sent = _selected_rows(events, remaining)
         name = f"class{self.number}"
         place = sent.schema.get_field_index(name)
-        classes = np.where(travels_for_unit[left], sent.column(place).to_numpy(), -1)
+        classes = np.where(travels_for_unit[remaining], sent.column(place).to_numpy(), -1)
         kind = sent.schema.field(place)
         sent = sent.set_column(place, kind, pa.array(classes, kind.type))
-        return Combined(left, sent, key, actions)
+        return CombinedChunk(remaining, sent, key, actions)
 
     def _combined(
         self, starts: Ints, events: pa.RecordBatch
@@ -156,22 +157,22 @@ class CombineEvents:
         )
         acts = self._panes.combiner(ordered=bool(self.orders)).actions_of(begins, ends, batch)
         combined = int((ends - begins).sum())
-        left = np.zeros(len(times), np.bool_)
+        remaining = np.zeros(len(times), np.bool_)
         if combined < len(times):  # rows between the runs
             edges = np.concatenate(([0], np.stack((begins, ends), axis=1).ravel(), [len(times)]))
-            left = np.repeat(np.arange(len(edges) - 1) % 2 == 0, np.diff(edges))
+            remaining = np.repeat(np.arange(len(edges) - 1) % 2 == 0, np.diff(edges))
         self.statistics.events += combined
         self.statistics.matched += combined
         self.statistics.combined += combined
         if combined and not self.orders:
-            self.statistics.tied += self._tied(starts, batch, ~left)
+            self.statistics.tied += self._tied(starts, batch, ~remaining)
         column = pa.Array.from_buffers(
             action_type(self._panes.size), len(acts), [None, pa.py_buffer(acts)]
         )
         actions = pa.RecordBatch.from_arrays(
             [pa.array(times[begins]), pa.array(times[ends - 1]), column], schema=self.layout
         )
-        return left, np.searchsorted(starts, begins, side="right") - 1, actions
+        return remaining, np.searchsorted(starts, begins, side="right") - 1, actions
 
     def _tied(self, starts: Ints, batch: pa.RecordBatch, combined: NDArray[np.bool_]) -> int:
         """Return the number of combined events that are simultaneous with another of their key."""
@@ -186,16 +187,16 @@ class CombineEvents:
         if not len(times):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         panes = self._panes.numbers(times)
-        fresh = np.zeros(len(times), np.bool_)
-        np.not_equal(panes[1:], panes[:-1], out=fresh[1:])
-        begun = starts[:-1]
-        fresh[begun[begun < len(times)]] = True  # a key may have none
+        is_start = np.zeros(len(times), np.bool_)
+        np.not_equal(panes[1:], panes[:-1], out=is_start[1:])
+        first_rows = starts[:-1]
+        is_start[first_rows[first_rows < len(times)]] = True  # a key may have none
         among = np.searchsorted(self.shared, (times.min(), times.max()), side="right")
         stretch = None
         if among[0] < among[1]:
             stretch = np.searchsorted(self.shared, times, side="right")
-            fresh[1:] |= stretch[1:] != stretch[:-1]
-        begins = np.flatnonzero(fresh)
+            is_start[1:] |= stretch[1:] != stretch[:-1]
+        begins = np.flatnonzero(is_start)
         ends = np.append(begins[1:], len(times))
         chosen = ends - begins >= self.least
         if stretch is not None:
@@ -205,11 +206,11 @@ class CombineEvents:
         return begins[chosen], ends[chosen]
 
 
-def _chosen(events: pa.RecordBatch, which: NDArray[np.bool_]) -> pa.RecordBatch:
+def _selected_rows(events: pa.RecordBatch, mask: NDArray[np.bool_]) -> pa.RecordBatch:
     """Return the selected events, without a copy if all or none are."""
-    if which.all():
+    if mask.all():
         return events
-    return events.filter(pa.array(which)) if which.any() else events.slice(0, 0)
+    return events.filter(pa.array(mask)) if mask.any() else events.slice(0, 0)
 
 
 def shared_times(ranges: list[tuple[int, int]]) -> Ints:
@@ -230,11 +231,11 @@ def shared_times(ranges: list[tuple[int, int]]) -> Ints:
     return np.asarray(places[changes], dtype=np.int64)
 
 
-def apart(ranges: list[tuple[int, int]], rows: list[int], shared: Ints) -> float:
-    """Return the share of rows outside of shared times, assuming an even distribution."""
+def share_outside(ranges: list[tuple[int, int]], rows: list[int], shared: Ints) -> float:
+    """Return the share of rows outside of shared times, if times in each range are uniform."""
     begins, ends = shared[::2], shared[1::2]
     total = 0.0
     for (first, last), count in zip(ranges, rows, strict=True):
-        over = np.minimum(ends, last + 1) - np.maximum(begins, first)
-        total += count * (1.0 - float(np.maximum(over, 0).sum()) / (last + 1 - first))
+        overlaps = np.minimum(ends, last + 1) - np.maximum(begins, first)
+        total += count * (1.0 - float(np.maximum(overlaps, 0).sum()) / (last + 1 - first))
     return total / max(1, sum(rows))

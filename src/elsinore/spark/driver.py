@@ -1,7 +1,7 @@
 """Running a plan on Spark: classify, filter, shuffle in columns, then the operator over partitions.
 
-Events of no interest are dropped before the shuffle, and only the key, the time, the classes and
-the columns that units carry are shuffled. Units with the same partitioning share one pass
+Events that no query uses are dropped before the shuffle, and only the key, the time, the classes
+and the columns that units read are shuffled. Units with the same partitioning share one pass
 (`elsinore.spark.passes`).
 """
 
@@ -19,8 +19,8 @@ from pyspark.sql import types as T  # noqa: N812
 from elsinore.model import PythonQuery
 from elsinore.model import expression as ex
 from elsinore.model.spark_sql import quoted
-from elsinore.operators import OperatorStatistics, bind, fitted, gathered, kind_for
-from elsinore.operators.planning import doubts, open_windows
+from elsinore.operators import OperatorStatistics, bind, kind_for, specialize
+from elsinore.operators.planning import open_windows, query_warnings
 from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import EXACT_DOUBLES
 from elsinore.plan.modes import HIGH, LAW, End
@@ -40,12 +40,12 @@ from elsinore.runtime.warnings import (
     warn_of_no_rows,
     warn_of_ties,
 )
-from elsinore.spark.answers import Answer, Answers, Computed, Frames
+from elsinore.spark.answers import Answer, Answers, Frames, FrameWithTaskErrors
 from elsinore.spark.column_types import refuse_distinct, refuse_unsent
 from elsinore.spark.events import (
     Events,
+    inspect_time,
     last_time_of,
-    look_at_time,
     nanosecond_columns,
     schema_of,
     unusable_report,
@@ -58,7 +58,7 @@ from elsinore.spark.result_sql import selected
 from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
 from elsinore.spark.workers import ship_by_value, use_driver_interpreter
 
-__all__ = ["look_at_time", "nanosecond_columns", "run", "unusable_report"]
+__all__ = ["inspect_time", "nanosecond_columns", "run", "unusable_report"]
 
 RESULTS_PER_JOB = 50  # results that one job checks: Spark's plans grow with them
 
@@ -90,8 +90,9 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         options = replace(options, last_time=last_time_of(Events(frame, options)))
     events = replace(_events(frame, options), source=source)
     _ = events.orders  # raises errors before anything is computed
-    plan = gathered(plan, options.sharing, record=options.record)
-    plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
+    plan = specialize(
+        plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True
+    )
     refuse_unsent(plan.units, events.frame.schema)
     statistics = [accumulator(frame) for _ in plan.units]
     seen = [TypesSeen(accumulator(frame)) for _ in plan.passes]
@@ -104,12 +105,12 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         pass_answers = pass_.answers()
         pass_answers.on_empty = partial(_warn_of_results, plan, types_seen, events, counts)
         answers_of_passes.append(pass_answers)
-        alone = len(pass_.presented) == 1
+        alone = len(pass_.presentations) == 1
         for unit in pass_.units:
             for number, name in zip(unit.queries, unit.names, strict=True):
                 # the only query of a pass has a data frame that is not persisted
-                made = pass_.frame if alone else partial(pass_answers.frame, number)
-                makers[number] = _followed(unit, made)
+                make_frame = pass_.frame if alone else partial(pass_answers.frame, number)
+                makers[number] = _followed(unit, make_frame)
                 if kind_for(unit).after(unit) is None:
                     answers[name] = number, pass_answers
     frames = Frames({query.name: makers[number] for number, query in enumerate(plan.workload)})
@@ -117,7 +118,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     def result(name: str) -> Result:
         if name in answers:
             return Answer(name, *answers[name], frames)
-        return Computed(name, frames[name])
+        return FrameWithTaskErrors(name, frames[name])
 
     def release() -> None:
         for pass_answers in answers_of_passes:
@@ -127,7 +128,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         frames,
         rejected=_rejected(all_events, options) if options.allow_rejects else None,
         find_statistics=lambda: tuple(filter(None, counts.by_unit())),
-        find_doubts=lambda: tuple(doubts(plan)),
+        find_query_warnings=lambda: tuple(query_warnings(plan)),
         find_warnings=lambda: (
             *type_warnings(plan, events, seen),
             *first_few(always_null(plan, events.is_null), "have such keys"),
@@ -138,7 +139,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         find_open_windows=lambda: open_windows(plan, options.last_time, counts.by_unit()),
         release=release,
         find_result=result,
-        find_selected=lambda query: Computed(FINAL_RESULT, selected(query, frames)),
+        find_selected=lambda query: FrameWithTaskErrors(FINAL_RESULT, selected(query, frames)),
         orders=_orders(passes),
     )
 
@@ -162,15 +163,15 @@ def _passes(
     for pass_ in passes:
         for unit in pass_.units:
             for number, name in zip(unit.queries, unit.names, strict=True):
-                if pass_.presented[number].form.distinct:
-                    refuse_distinct(name, pass_.presented[number].schema)
+                if pass_.presentations[number].form.distinct:
+                    refuse_distinct(name, pass_.presentations[number].schema)
     return passes
 
 
 def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
     """Return the sort columns of each query's rows, by its name."""
     return {
-        name: pass_.presented[number].form.order
+        name: pass_.presentations[number].form.order
         for pass_ in passes
         for unit in pass_.units
         for number, name in zip(unit.queries, unit.names, strict=True)
@@ -201,13 +202,13 @@ class _Counts:
 
 
 def _warn_of_results(
-    plan: Plan, seen: TypesSeen, events: Events, counts: _Counts, empty: frozenset[int]
+    plan: Plan, types_seen: TypesSeen, events: Events, counts: _Counts, empty: frozenset[int]
 ) -> None:
     """Warn of ties, and of possible reasons why queries (by numbers) have no rows."""
     counts.warn_of_ties()
     names = {number: query.name for number, query in enumerate(plan.workload)}
     odd = always_null(plan, events.is_null)
-    warn_of_no_rows(plan, frozenset(names[number] for number in empty), seen.types, odd)
+    warn_of_no_rows(plan, frozenset(names[number] for number in empty), types_seen.types, odd)
 
 
 def _events(frame: DataFrame, options: RunOptions) -> Events:
@@ -283,14 +284,18 @@ def _as_doubles(plan: Plan) -> set[str]:
     conditions = [condition for query in plan.workload for condition in query.where]
     names = set()
     for node in (node for condition in conditions for node in ex.walk(condition)):
-        below = ex.children(node)
-        read = [attribute for attribute in below if isinstance(attribute, ex.Attribute)]
+        operands = ex.children(node)
+        attributes_read = [
+            attribute for attribute in operands if isinstance(attribute, ex.Attribute)
+        ]
         compares = isinstance(node, ex.Binary) and not node.operator.is_arithmetic
         if isinstance(node, ex.IsNull) or (
-            compares and len({(attribute.variable, attribute.reference) for attribute in read}) > 1
+            compares
+            and len({(attribute.variable, attribute.reference) for attribute in attributes_read})
+            > 1
         ):
             continue
-        names |= {attribute.name for attribute in read if attribute.name}
+        names |= {attribute.name for attribute in attributes_read if attribute.name}
     return names
 
 
@@ -315,7 +320,7 @@ def overflow_warnings(plan: Plan, result: Callable[[str], Result]) -> tuple[str,
             if name in doubles
         ]
     for start in range(0, len(infinite), RESULTS_PER_JOB):
-        together = functools.reduce(DataFrame.unionAll, infinite[start : start + RESULTS_PER_JOB])
-        for row in together.collect():
+        union = functools.reduce(DataFrame.unionAll, infinite[start : start + RESULTS_PER_JOB])
+        for row in union.collect():
             overflown.setdefault(row["query"], []).append(row["name"])
     return overflow(plan.workload, overflown)

@@ -70,13 +70,13 @@ def scaled(operator: Operator, ticks: Column, number: Column, *, is_whole: bool)
     divisor = divisor.cast("bigint")
     quotient = F.call_function("div", ticks, divisor)
     whole = F.when(divisor == -1, opposite(ticks)).otherwise(quotient)
-    rest = ticks - whole * divisor
+    remainder = ticks - whole * divisor
     # |rest| < |divisor|: half of the divisor or more is rounded away from zero. Absolute values are
     # computed with a minus sign, so that the least 64-bit integer does not overflow.
-    below, limit = _below_zero(rest), _below_zero(divisor)
-    is_up = below <= limit - below
-    away = F.when((ticks < 0) == (divisor < 0), F.lit(1)).otherwise(F.lit(-1)).cast("bigint")
-    return F.when(is_up, whole + away).otherwise(whole)
+    negative_remainder, limit = _below_zero(remainder), _below_zero(divisor)
+    is_up = negative_remainder <= limit - negative_remainder
+    step = F.when((ticks < 0) == (divisor < 0), F.lit(1)).otherwise(F.lit(-1)).cast("bigint")
+    return F.when(is_up, whole + step).otherwise(whole)
 
 
 def _below_zero(number: Column) -> Column:

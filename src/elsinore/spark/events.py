@@ -26,8 +26,8 @@ from elsinore.runtime.rejects import (
     REFUSAL,
     TIME_OUT_OF_RANGE,
     UNPARSEABLE_TIME,
-    mend_or_reject,
     reason_column,
+    unusable_remedy,
 )
 from elsinore.runtime.schema import check_order
 from elsinore.runtime.tables import check_names
@@ -182,7 +182,7 @@ def last_time_of(events: Events) -> int | None:
     return None if latest is None else int(latest)
 
 
-def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
+def inspect_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
     """Return whether the times of events are numbers, and whether they have nanoseconds.
 
     Runs a job over all events if times are text. Raises InputError for unknown columns, columns
@@ -244,21 +244,21 @@ def schema_of(frame: DataFrame) -> Schema:
 def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
     """Return a report of the unusable events: number, reasons, first five; None without any."""
     reason = Events(frame, options).reason
-    counted = frame.select(reason.alias("reason")).groupBy("reason").count().collect()
-    counts = {row["reason"]: row["count"] for row in counted}
+    reason_counts = frame.select(reason.alias("reason")).groupBy("reason").count().collect()
+    counts = {row["reason"]: row["count"] for row in reason_counts}
     usable = counts.pop(None, 0)
     if not counts:
         return None
     bad = sum(counts.values())
     why = ", ".join(f"{number:,} with {text}" for text, number in sorted(counts.items()))
     name = reason_column(frame.columns)
-    shown = frame.withColumn(name, reason).filter(F.col(name).isNotNull())
+    examples = frame.withColumn(name, reason).filter(F.col(name).isNotNull())
     lines = [f"{count(bad, 'event')} of {bad + usable:,} cannot be used ({why})."]
     lines.append("The first of them:" if bad > 1 else "It is:")
-    for row in shown.limit(SHOWN_ROWS).collect():
+    for row in examples.limit(SHOWN_ROWS).collect():
         values = row.asDict()
         reason = values.pop(name)
         cells = ", ".join(f"{k}={'null' if v is None else v}" for k, v in values.items())
         lines.append(f"  ({reason}): {cells}")
-    lines.append(mend_or_reject(counts, options.time))
+    lines.append(unusable_remedy(counts, options.time))
     return "\n".join(lines)

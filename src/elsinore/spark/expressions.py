@@ -62,7 +62,7 @@ class Columns:
         if isinstance(kind, T.DecimalType):
             return column.cast("double")
         if isinstance(kind, T.DoubleType | T.FloatType):
-            return _known(column)
+            return _nan_as_null(column)
         return column
 
     def double(self, name: str) -> Column:
@@ -110,9 +110,13 @@ class Columns:
             ):
                 return _combine(operator, *self._both_ticks(left, right, is_wide=True))
             case Binary(operator, left, right) if operator.is_arithmetic:
-                return _known(_combine(operator, self._number(left), self._number(right)))
+                return _nan_as_null(_combine(operator, self._number(left), self._number(right)))
             case Binary(operator, left, right):
-                return _combine(operator, self._beside(left, right), self._beside(right, left))
+                return _combine(
+                    operator,
+                    self._comparison_operand(left, right),
+                    self._comparison_operand(right, left),
+                )
             case _:
                 raise TypeError(f"not an expression over one event: {expression}")
 
@@ -175,9 +179,9 @@ class Columns:
         ticks = self._ticks(node) if per_microsecond(node) == 1 else ticks
         if self._kind(node) is DURATION:
             return as_length(ticks)
-        named = (self._types[read.name] for read in attributes(node) if read.name in self._types)
-        zoned = any(isinstance(kind, T.TimestampType) for kind in named)
-        return as_time(ticks, T.TimestampType() if zoned else T.TimestampNTZType())
+        kinds = (self._types[read.name] for read in attributes(node) if read.name in self._types)
+        has_zone = any(isinstance(kind, T.TimestampType) for kind in kinds)
+        return as_time(ticks, T.TimestampType() if has_zone else T.TimestampNTZType())
 
     def _number(self, operand: Expression) -> Column:
         """Return an operand of arithmetic: integers as 64-bit integers."""
@@ -195,10 +199,10 @@ class Columns:
         value = self.evaluate(operand)
         verdict: Column = F.lit(False)
         for choice in choices:
-            verdict = verdict | (value == self._beside(choice, operand))
+            verdict = verdict | (value == self._comparison_operand(choice, operand))
         return verdict
 
-    def _beside(self, part: Expression, opposite: Expression) -> Column:
+    def _comparison_operand(self, part: Expression, opposite: Expression) -> Column:
         """Return an operand of a comparison; text beside a time is parsed, as UTC without a zone.
 
         Spark would parse it in the session's zone, or ignore its zone.
@@ -211,10 +215,10 @@ class Columns:
                     utc = moment(text, pa.timestamp("us")).as_py().isoformat()
                     return F.lit(utc + zone).cast(kind)
                 if isinstance(kind, T.DateType):
-                    written = moment(text, pa.date32())
-                    is_date = pa.types.is_date(written.type)
+                    literal = moment(text, pa.date32())
+                    is_date = pa.types.is_date(literal.type)
                     beside_dates = T.DateType() if is_date else T.TimestampNTZType()
-                    return F.lit(written.as_py().isoformat()).cast(beside_dates)
+                    return F.lit(literal.as_py().isoformat()).cast(beside_dates)
         return self.evaluate(part)
 
 
@@ -224,12 +228,12 @@ def sql_column(frame: DataFrame, text: str) -> Column:
     Raises AnalysisException, which PySpark does not log, if it does not fit the columns.
     """
     with silenced():
-        column = tried(F.expr(text))
+        column = null_if_failing(F.expr(text))
         _ = frame.select(column).schema  # Spark Connect analyses only now
     return column
 
 
-def tried(column: Column) -> Column:
+def null_if_failing(column: Column) -> Column:
     """Return a column that is null for rows for which it fails, instead of failing the job.
 
     It wraps the column in Spark's internal expression of the functions `try_...`. Spark Connect
@@ -248,7 +252,7 @@ def tried(column: Column) -> Column:
     return ClassicColumn(expressions.column(catalyst.TryEval(expressions.expression(alone._jc))))
 
 
-def _known(number: Column) -> Column:
+def _nan_as_null(number: Column) -> Column:
     """Return a number with NaN (such as infinity less infinity) as null."""
     return F.when(~F.isnan(number), number)
 

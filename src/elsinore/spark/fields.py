@@ -21,7 +21,7 @@ from elsinore.runtime.fields import (
     FUNCTION,
     computable,
     fields_of,
-    name_taken,
+    name_conflict,
     without_functions,
 )
 from elsinore.runtime.user_functions import Function, apply, typed
@@ -44,19 +44,19 @@ def with_derived(frame: DataFrame, names: Collection[str]) -> DataFrame:
     paths = fields_of(to_arrow_schema(structs.schema), set(names).difference(frame.columns))
     columns = {name: F.col(".".join(map(quoted, path))) for name, path in paths.items()}
     frame = frame.withColumns(columns) if columns else frame
-    computed = computable(names, frame.columns)
-    clash = set(computed).intersection(frame.columns)
+    computed_names = computable(names, frame.columns)
+    clash = set(computed_names).intersection(frame.columns)
     if clash:
-        raise name_taken(min(clash))
+        raise name_conflict(min(clash))
 
     def call(function: Function, arguments: list[Expression]) -> str:
         nonlocal frame
         result = f"{FUNCTION}{len(frame.columns)}"
-        given = [_column(frame, argument) for argument in arguments]
-        frame = frame.withColumn(result, _over_columns(function)(*given))
+        argument_columns = [_column(frame, argument) for argument in arguments]
+        frame = frame.withColumn(result, _over_columns(function)(*argument_columns))
         return result
 
-    for name in computed:
+    for name in computed_names:
         expression = without_functions(name.expression, call)
         frame = frame.withColumn(name, _column(frame, expression))
     return frame
@@ -89,11 +89,11 @@ def _column(frame: DataFrame, expression: Expression) -> Column:
 
 def _over_columns(function: Function) -> Callable[..., Column]:
     """Return a function of Spark columns that calls a user-defined function."""
-    called = typed(function)
+    typed_function = typed(function)
 
     def over_arrays(*columns: pa.Array) -> pa.Array:
-        return apply(called, columns, len(columns[0]))
+        return apply(typed_function, columns, len(columns[0]))
 
-    make: Any = arrow_udf  # its type hints lack functions of any number of arrays
-    made: Callable[..., Column] = make(over_arrays, from_arrow_type(called.kind))
-    return made
+    create_udf: Any = arrow_udf  # its type hints lack functions of any number of arrays
+    udf: Callable[..., Column] = create_udf(over_arrays, from_arrow_type(typed_function.kind))
+    return udf

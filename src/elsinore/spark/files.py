@@ -30,8 +30,8 @@ from elsinore.model.spark_sql import quoted
 from elsinore.runtime.drafts import draft
 from elsinore.runtime.files import (
     as_text,
+    cast_to_schema,
     common_schema,
-    fitted,
     misfits_of,
     parquet_schema,
     refuse_empty,
@@ -57,7 +57,7 @@ def read_frame(spark: SparkSession, source: Source, *, by_rows: bool = False) ->
     With `by_rows`, the column ROWS numbers the rows of all files in their order.
     """
     if source.format != "parquet":
-        return _staged(spark, source, by_rows=by_rows)
+        return _frame_of_text_files(spark, source, by_rows=by_rows)
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     if source.streamed:
@@ -94,7 +94,7 @@ def read_frame(spark: SparkSession, source: Source, *, by_rows: bool = False) ->
                 frame = frame.unionByName(further, allowMissingColumns=True)
     except AnalysisException as error:
         raise InputError(f"Spark cannot read {source.name}: {first_line(error)}") from None
-    return _marked(frame, schema)
+    return _with_marks(frame, schema)
 
 
 def _files_by_columns(
@@ -156,7 +156,7 @@ def read_place(
 
 def arrow_table(frame: DataFrame) -> pa.Table:
     """Collect a data frame's rows as a table; integers marked as nanoseconds become timestamps."""
-    return _unmarked(frame.toArrow(), marks_of(frame.schema))
+    return _without_marks(frame.toArrow(), marks_of(frame.schema))
 
 
 def fetched(result: Result) -> pa.Table | None:
@@ -167,7 +167,7 @@ def fetched(result: Result) -> pa.Table | None:
     if not isinstance(result, Answer):
         return None
     rows = result.fetched()
-    return None if rows is None else _unmarked(rows, marks_of(result.schema))
+    return None if rows is None else _without_marks(rows, marks_of(result.schema))
 
 
 def write_parts(
@@ -180,11 +180,13 @@ def write_parts(
     with draft(path.absolute(), overwrite=overwrite) as folder:
         folder.mkdir()
         write = _WriteParts(str(folder), file_format, marks_of(frame.schema))
-        counted = frame.mapInArrow(write, "rows bigint").agg(F.sum("rows")).collect()
+        part_rows = frame.mapInArrow(write, "rows bigint").agg(F.sum("rows")).collect()
         if not any(folder.iterdir()):
-            empty = _unmarked(to_arrow_schema(frame.schema).empty_table(), marks_of(frame.schema))
+            empty = _without_marks(
+                to_arrow_schema(frame.schema).empty_table(), marks_of(frame.schema)
+            )
             write_table(empty, folder / part_name(0, file_format), file_format)
-        return int(counted[0][0] or 0)
+        return int(part_rows[0][0] or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +198,12 @@ class _WriteParts:
     marks: dict[str, str]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        filled = [batch for batch in batches if batch.num_rows]
-        if filled:
+        nonempty = [batch for batch in batches if batch.num_rows]
+        if nonempty:
             context = TaskContext.get()
             assert context is not None
             place = Path(self.folder) / part_name(context.partitionId(), self.file_format)
-            table = _unmarked(pa.Table.from_batches(filled), self.marks)
+            table = _without_marks(pa.Table.from_batches(nonempty), self.marks)
             write_table(table, place, self.file_format)
             yield pa.RecordBatch.from_pydict({"rows": pa.array([table.num_rows], pa.int64())})
 
@@ -215,7 +217,7 @@ def marks_of(schema: T.StructType) -> dict[str, str]:
     }
 
 
-def _marked(frame: DataFrame, schema: pa.Schema) -> DataFrame:
+def _with_marks(frame: DataFrame, schema: pa.Schema) -> DataFrame:
     """Mark times in nanoseconds, and convert `bool8` to booleans and untyped nulls to Spark's void.
 
     Spark reads the last two as integers, which queries could not compare with text.
@@ -230,7 +232,7 @@ def _marked(frame: DataFrame, schema: pa.Schema) -> DataFrame:
     return frame
 
 
-def _unmarked(table: pa.Table, marks: dict[str, str]) -> pa.Table:
+def _without_marks(table: pa.Table, marks: dict[str, str]) -> pa.Table:
     for name, zone in marks.items():
         place = table.column_names.index(name)
         column = table.column(place).cast(pa.timestamp("ns", zone or None))
@@ -238,7 +240,7 @@ def _unmarked(table: pa.Table, marks: dict[str, str]) -> pa.Table:
     return table
 
 
-def _staged(spark: SparkSession, source: Source, *, by_rows: bool) -> DataFrame:
+def _frame_of_text_files(spark: SparkSession, source: Source, *, by_rows: bool) -> DataFrame:
     """Return the events of text files, read from temporary Parquet files."""
     master = str(spark.conf.get("spark.master", "local"))
     if not master.startswith("local"):
@@ -267,7 +269,7 @@ def _staged(spark: SparkSession, source: Source, *, by_rows: bool) -> DataFrame:
     refuse_empty(source, rows)
     for place, file_schema in zip(places, schemas, strict=True):
         if not file_schema.equals(schema):
-            pq.write_table(fitted(pq.read_table(place), schema), place)
+            pq.write_table(cast_to_schema(pq.read_table(place), schema), place)
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     frame = spark.read.parquet(*map(_place, places))
     if by_rows:
@@ -276,7 +278,7 @@ def _staged(spark: SparkSession, source: Source, *, by_rows: bool) -> DataFrame:
     if source.format == "csv":
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         frame = mark_guessed(frame, [n for n in texts if n not in source.reading.texts], misfits)
-    return _marked(frame, schema)
+    return _with_marks(frame, schema)
 
 
 def _place(path: Path) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.operators import kind_for
-from elsinore.runtime.columnar import MEMORY, rows_beside
+from elsinore.runtime.columnar import MEMORY, padding_rows
 from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.spark.waiting import Waiting
 
@@ -45,7 +45,7 @@ class FinishAll:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of all queries' rows, from a partition's partial outputs."""
-        left = self.inline  # bytes that may still be fetched
+        bytes_left = self.inline  # bytes that may still be fetched
         piecewise = {
             number: finish
             for finish in self.finishes
@@ -57,11 +57,11 @@ class FinishAll:
                 for query, rows in self._split(batch):
                     waiting.add(query, rows)
                     if query in piecewise and waiting.rows(query) >= PIECE_ROWS:
-                        made = piecewise[query].finished(waiting.take(query))
-                        left = yield from self._answers(made, left)
+                        results = piecewise[query].finished(waiting.take(query))
+                        bytes_left = yield from self._answers(results, bytes_left)
             for finish in self.finishes:
-                for rows in self._together(finish, waiting):
-                    left = yield from self._answers(finish.finished(rows), left)
+                for rows in self._family_rows(finish, waiting):
+                    bytes_left = yield from self._answers(finish.finished(rows), bytes_left)
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield each query's rows in the columns for `Finish`."""
@@ -70,11 +70,11 @@ class FinishAll:
             order = np.argsort(numbers, kind="stable")
             batch, numbers = batch.take(pa.array(order)), numbers[order]
         edges = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
-        for first, last in pairwise(edges.tolist()):
-            query = int(numbers[first])
-            yield query, self.outputs.fields_of(query, batch.slice(first, last - first))
+        for begin, end in pairwise(edges.tolist()):
+            query = int(numbers[begin])
+            yield query, self.outputs.fields_of(query, batch.slice(begin, end - begin))
 
-    def _together(self, finish: Finish, waiting: Waiting) -> Iterator[pa.Table]:
+    def _family_rows(self, finish: Finish, waiting: Waiting) -> Iterator[pa.Table]:
         """Yield the waiting rows of a family, combining queries with few rows."""
         some: list[pa.Table] = []
         rows = 0
@@ -88,16 +88,16 @@ class FinishAll:
             yield pa.concat_tables(some).combine_chunks()
 
     def _answers(
-        self, made: Mapping[int, pa.Table], left: int
+        self, results: Mapping[int, pa.Table], bytes_left: int
     ) -> Generator[pa.RecordBatch, None, int]:
         """Yield the blobs of queries' rows; return the remaining bytes that may be fetched."""
-        for query, table in made.items():
+        for query, table in results.items():
             if table.num_rows:
-                left = yield from self._answer(query, table, left)
-        return left
+                bytes_left = yield from self._answer(query, table, bytes_left)
+        return bytes_left
 
     def _answer(
-        self, query: int, table: pa.Table, left: int
+        self, query: int, table: pa.Table, bytes_left: int
     ) -> Generator[pa.RecordBatch, None, int]:
         """Yield the blobs of a query's rows; return the remaining bytes that may be fetched."""
         schema = self.schemas[query]
@@ -105,17 +105,17 @@ class FinishAll:
         width = max(1, table.nbytes // max(1, table.num_rows))
         for batch in table.to_batches(max_chunksize=max(1, BLOB_BYTES // width)):
             blob = batch.serialize()
-            left -= blob.size
-            empty = rows_beside(blob.size, self.rows_per_task)
+            bytes_left -= blob.size
+            empty = padding_rows(blob.size, self.rows_per_task)
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array([query] * (1 + empty), pa.int32()),
-                    pa.array([left >= 0] * (1 + empty)),
+                    pa.array([bytes_left >= 0] * (1 + empty)),
                     pa.array([blob.to_pybytes(), *[b""] * empty], pa.binary()),
                 ],
                 schema=ANSWERS,
             )
-        return left
+        return bytes_left
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,5 +21,7 @@ def union_by_type(frames: Mapping[str, DataFrame]) -> DataFrame:
         for field in frame.schema
         if field.name != COLUMN
     )
-    typed = [frame.withColumn(COLUMN, F.lit(name)) for name, frame in frames.items()]
-    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), typed)
+    frames_with_types = [frame.withColumn(COLUMN, F.lit(name)) for name, frame in frames.items()]
+    return reduce(
+        lambda left, right: left.unionByName(right, allowMissingColumns=True), frames_with_types
+    )

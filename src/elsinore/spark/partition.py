@@ -1,7 +1,7 @@
 """Running the operators of a pass over one partition's events in Spark's Python workers.
 
-Events arrive packed (`elsinore.runtime.columnar`). They are merged key after key, the keys of a
-group together, each key's events in time order. Memory is limited to one key's state and the
+Events arrive as blobs (`elsinore.runtime.columnar`). They are merged in the order of groups, keys
+and times. Memory is limited to one key's state and the
 memory limit of merging.
 """
 
@@ -21,7 +21,7 @@ from elsinore.operators import Operator, OperatorOptions, OperatorStatistics, ki
 from elsinore.operators.panes import CannotFoldError, Panes
 from elsinore.operators.ties import TieCounter
 from elsinore.plan import Unit
-from elsinore.runtime.columnar import MEMORY, Layout, Merging, Sorted, together
+from elsinore.runtime.columnar import MEMORY, Layout, Merging, SortedEvents, paired_batches
 from elsinore.runtime.finishing import Outputs
 from elsinore.runtime.travelling import operator_batch
 from elsinore.spark.spreading import Share
@@ -67,30 +67,30 @@ class RunOperators:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield partial outputs as groups end, from a partition's blobs."""
         merging = Merging(self.layout, len(self.units[0].group_by), self.orders, memory=self.memory)
-        acted = self._acted(merging)
+        actions_merging = self._actions_merging(merging)
         bound_for: set[int] = set()
         for batch in batches:
             blobs = batch.column("blob")
             bound_for.update(pc.unique(batch.column("pid")).to_pylist())
-            if acted is not None:
-                acted.add(blobs.filter(batch.column("acted")))
+            if actions_merging is not None:
+                actions_merging.add(blobs.filter(batch.column("acted")))
                 blobs = blobs.filter(pc.invert(batch.column("acted")))
             merging.add(blobs)
-        if acted is not None:
-            yield from self._with_actions(merging, acted, sorted(bound_for))
+        if actions_merging is not None:
+            yield from self._with_actions(merging, actions_merging, sorted(bound_for))
             return
         operators = self._operators(
             [self.only] if self.only is not None else range(len(self.units))
         )
         outputs_of_units = PartitionOutputs(self, merging, sorted(bound_for))
-        seen = False
+        has_events = False
         for events in merging.batches():
-            seen = True
+            has_events = True
             for number, operator in operators.items():
                 events_of_unit = self.operator_input(events, number)
                 outputs_of_units.count(number, events_of_unit)
                 yield from outputs_of_units.rows(number, operator.process(events_of_unit))
-        if not seen:
+        if not has_events:
             return
         for number, operator in operators.items():
             yield from outputs_of_units.rows(number, operator.close())
@@ -118,15 +118,15 @@ class RunOperators:
                 if counted is not None:
                     count(counted, statistics)
 
-    def _acted(self, merging: Merging) -> Merging | None:
-        """Return the merging of actions, with the same codes of keys; None without actions."""
+    def _actions_merging(self, merging: Merging) -> Merging | None:
+        """Return a `Merging` of actions, with the same key codes; None if there are no actions."""
         if self.actions is None:
             return None
         layout = Layout(self.layout.keys, self.actions)
         return Merging(layout, merging.group_columns, memory=self.memory, shared=merging.codes)
 
     def _with_actions(
-        self, merging: Merging, acted: Merging, partitions: Sequence[int]
+        self, merging: Merging, actions_merging: Merging, partitions: Sequence[int]
     ) -> Iterator[pa.RecordBatch]:
         """Yield partial outputs; those of the combined unit at the end.
 
@@ -135,12 +135,12 @@ class RunOperators:
         operators = self._operators(n for n in range(len(self.units)) if n != self.combined)
         outputs_of_units, folding = (
             PartitionOutputs(self, merging, partitions),
-            Folding(self, merging, acted),
+            Folding(self, merging, actions_merging),
         )
         failure: CannotFoldError | None = None
         rows = 0  # events of the combined unit that were not combined
         with closing(Waiting(memory=self.memory)) as waiting:
-            for actions, events in together(acted, merging):
+            for actions, events in paired_batches(actions_merging, merging):
                 for number, operator in operators.items():
                     if len(events.key):
                         events_of_unit = self.operator_input(events, number)
@@ -165,7 +165,7 @@ class RunOperators:
                     folding.statistics(), tied=outputs_of_units.tied(self.combined)
                 )
         if counted:
-            self._count(counted, merging.spilled_bytes + acted.spilled_bytes)
+            self._count(counted, merging.spilled_bytes + actions_merging.spilled_bytes)
         if failure is not None:
             if self.again is None:
                 raise failure
@@ -180,7 +180,7 @@ class RunOperators:
             )
             yield from alone(self.again(partitions))
 
-    def operator_input(self, events: Sorted, number: int) -> pa.RecordBatch:
+    def operator_input(self, events: SortedEvents, number: int) -> pa.RecordBatch:
         """Return events in the columns that the operator of a unit reads."""
         return operator_batch(self.units, number, events.events, events.key, events.group)
 
@@ -188,8 +188,8 @@ class RunOperators:
 class Folding:
     """Folds the combined unit's actions and events; keys without actions go to the operator."""
 
-    def __init__(self, run: RunOperators, merging: Merging, acted: Merging) -> None:
-        self._run, self._merging, self._acted = run, merging, acted
+    def __init__(self, run: RunOperators, merging: Merging, actions_merging: Merging) -> None:
+        self._run, self._merging, self._actions_merging = run, merging, actions_merging
         self._unit = run.units[run.combined]
         panes = kind_for(self._unit).panes(self._unit)
         assert isinstance(panes, Panes), panes
@@ -197,21 +197,23 @@ class Folding:
         self._operator = kind_for(self._unit).operator(self._unit, run.options)
         self._rows = 0  # of partial outputs
 
-    def process(self, events: pa.RecordBatch, actions: Sorted) -> Iterator[pa.RecordBatch]:
+    def process(self, events: pa.RecordBatch, actions: SortedEvents) -> Iterator[pa.RecordBatch]:
         """Yield partial outputs. Raises CannotFoldError if actions overlap."""
-        folds = np.isin(events.column("key").to_numpy(), self._acted.sorted_keys)
-        unfolded = events
+        folds = np.isin(events.column("key").to_numpy(), self._actions_merging.sorted_keys)
+        operator_events = events
         if not folds.all():
             yield from self._operator.process(events.filter(pa.array(~folds)))
-            unfolded = events.filter(pa.array(folds))
-        if unfolded.num_rows or actions.events.num_rows:
-            yield from self._folder.process(unfolded, _of_actions(actions), final=False)
+            operator_events = events.filter(pa.array(folds))
+        if operator_events.num_rows or actions.events.num_rows:
+            yield from self._folder.process(operator_events, _of_actions(actions), final=False)
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Yield the remaining partial outputs. Also raises CannotFoldError."""
         yield from self._operator.close()
-        nothing = self._run.operator_input(Sorted.empty(self._merging.layout), self._run.combined)
-        actions = _of_actions(Sorted.empty(self._acted.layout))
+        nothing = self._run.operator_input(
+            SortedEvents.empty(self._merging.layout), self._run.combined
+        )
+        actions = _of_actions(SortedEvents.empty(self._actions_merging.layout))
         yield from self._folder.process(nothing, actions, final=True)
 
     def store(self, partials: Iterable[pa.RecordBatch], waiting: Waiting) -> CannotFoldError | None:
@@ -234,10 +236,10 @@ class Folding:
 class PartitionOutputs:
     """Filters operators' outputs to the partition's own windows, and adjusts their statistics."""
 
-    def __init__(self, run: RunOperators, merging: Merging, here: Sequence[int]) -> None:
+    def __init__(self, run: RunOperators, merging: Merging, own_partitions: Sequence[int]) -> None:
         self._run = run
         self._merging = merging
-        self._here = here  # the partitions that this task computes
+        self._own_partitions = own_partitions  # the partitions that this task computes
         self._first = np.zeros(0, np.int64)  # [group], see `Share.first_partitions`
         # Counts of what other partitions report, by unit:
         self._events = [0] * len(run.units)
@@ -250,11 +252,13 @@ class PartitionOutputs:
         """Count the events of a unit's batch that belong to other partitions, or are tied."""
         share, ties, own_events = self._run.share, self._ties[number], events
         if share is not None:
-            borrowed = ~share.events_of_partitions(events, self._partitions(share), self._here)
-            self._events[number] += int(np.count_nonzero(borrowed))
+            of_other_partitions = ~share.events_of_partitions(
+                events, self._partitions(share), self._own_partitions
+            )
+            self._events[number] += int(np.count_nonzero(of_other_partitions))
             of_interest = events.column("class").to_numpy() >= 0
-            self._matched[number] += int(np.count_nonzero(borrowed & of_interest))
-            own_events = events.filter(pa.array(~borrowed))
+            self._matched[number] += int(np.count_nonzero(of_other_partitions & of_interest))
+            own_events = events.filter(pa.array(~of_other_partitions))
         if ties is not None:
             ties.add(own_events)
 
@@ -270,7 +274,7 @@ class PartitionOutputs:
             partial = output
             if share is not None and output.num_rows:
                 rows_of_partitions = share.rows_of_partitions(
-                    number, output, self._partitions(share), self._here
+                    number, output, self._partitions(share), self._own_partitions
                 )
                 partial = output.take(pa.array(rows_of_partitions))
                 self._rows[number] += output.num_rows - partial.num_rows
@@ -298,7 +302,7 @@ class PartitionOutputs:
         return self._first
 
 
-def _of_actions(actions: Sorted) -> pa.RecordBatch:
+def _of_actions(actions: SortedEvents) -> pa.RecordBatch:
     """Return actions with their codes."""
     columns = {"key": pa.array(actions.key), "group": pa.array(actions.group)}
     columns |= dict(zip(actions.events.schema.names, actions.events.columns, strict=True))

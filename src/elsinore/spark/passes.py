@@ -22,7 +22,7 @@ from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import REFUSAL
 from elsinore.runtime.travelling import travelling
-from elsinore.spark.answers import INLINE_BYTES, Answers, Presented
+from elsinore.spark.answers import INLINE_BYTES, Answers, Presentation
 from elsinore.spark.classify import class_column
 from elsinore.spark.events import Events
 from elsinore.spark.expressions import Columns
@@ -53,27 +53,27 @@ class Pass:
     types_seen: TypesSeen | None = None
 
     @cached_property
-    def presented(self) -> dict[int, Presented]:
+    def presentations(self) -> dict[int, Presentation]:
         """The conversions to results, by the queries' numbers."""
         _, time = self.events.time
         ordered = self.events.options.ordered
-        presented = {}
+        presentations = {}
         for unit, types in zip(self.units, self._types, strict=True):
             groups = [self.events.arrow_type(name) for name in unit.group_by]
             for place, number in enumerate(unit.queries):
                 form = kind_for(unit).result(unit, place, groups, types)
-                presented[number] = Presented(form=form, time=time, ordered=ordered)
-        return presented
+                presentations[number] = Presentation(form=form, time=time, ordered=ordered)
+        return presentations
 
     def result(self) -> DataFrame:
         """Return the finished rows of the only query."""
-        ((unit,), (shown,)) = self.units, self.presented.values()
-        return self._finished(Finish(unit, (0,), self._types[0]), shown.raw)
+        ((unit,), (presentation,)) = self.units, self.presentations.values()
+        return self._finished(Finish(unit, (0,), self._types[0]), presentation.raw)
 
     def frame(self) -> DataFrame:
         """Return the result of the only query."""
-        (shown,) = self.presented.values()
-        return shown.frame(self.result())
+        (presentation,) = self.presentations.values()
+        return presentation.frame(self.result())
 
     def answers(self) -> Answers:
         """Return the results of all queries."""
@@ -85,17 +85,20 @@ class Pass:
                 for unit, types in zip(self.units, self._types, strict=True)
                 for family in kind_for(unit).families(unit)
             ),
-            schemas={number: shown.form.schema for number, shown in self.presented.items()},
+            schemas={
+                number: presentation.form.schema
+                for number, presentation in self.presentations.items()
+            },
             inline=INLINE_BYTES // blobs.partitions,
             memory=task_memory(self.events.frame.sparkSession),
             rows_per_task=rows_at_once(self.events.frame.sparkSession),
         )
         answers = self._finished(finish, from_arrow_schema(ANSWERS))
         return Answers(
-            packed=answers,
-            queries=self.presented,
+            packed_rows=answers,
+            queries=self.presentations,
             zone=self.events.time_zone,
-            dear=not blobs.few and len(self.presented) > 1,
+            expensive=not blobs.is_repeatable and len(self.presentations) > 1,
         )
 
     def _finished(self, finish: MapInArrow, schema: T.StructType) -> DataFrame:
@@ -116,7 +119,7 @@ class Pass:
 
     @cached_property
     def _types(self) -> list[dict[str, pa.DataType]]:
-        """The types of the attributes that units carry."""
+        """The types of the attributes that units read."""
         return [{name: self.events.arrow_type(name) for name in u.carried} for u in self.units]
 
     @property
@@ -144,9 +147,9 @@ class Pass:
                 frame, self.units, options, layout, self.statistics, self.types_seen, source
             )
             if not isinstance(read, str):
-                few = read.partitions <= TASKS_PER_CORE * known_cores(frame.sparkSession)
+                is_repeatable = read.partitions <= TASKS_PER_CORE * known_cores(frame.sparkSession)
                 stretches = read.task.packing.stretches
-                return Blobs(read.blobs, read.partitions, stretches, layout, read, few)
+                return Blobs(read.blobs, read.partitions, stretches, layout, read, is_repeatable)
         if self.statistics[0] is not None:
             planning = kind_for(self.units[0]).statistics()
             planning.not_combined = f"Spark reads the events, for {read}"
@@ -187,8 +190,8 @@ class Blobs(NamedTuple):
     """The blobs of a pass's events before the shuffle, and their number of partitions.
 
     `stretches` spread a key's events over partitions; None sends all of them to one. `read` is the
-    function by which tasks read files; None if Spark reads them. `few` says that reading is so fast
-    that it can be repeated.
+    function by which tasks read files; None if Spark reads them. `is_repeatable`: reading again is
+    cheap.
     """
 
     frame: DataFrame
@@ -196,7 +199,7 @@ class Blobs(NamedTuple):
     stretches: Stretches | None
     layout: Layout
     read: Scanned | None
-    few: bool
+    is_repeatable: bool
 
 
 def operator_options(options: RunOptions) -> OperatorOptions:
@@ -215,16 +218,21 @@ def planned_layout(units: Sequence[Unit], events: Events) -> Layout | None:
 
     Returns None if it contains computed columns, whose types only Spark knows.
     """
-    first, known = units[0], events.frame.schema
-    carried = list(travelling(units).values())
+    first, frame_schema = units[0], events.frame.schema
+    carried_columns = list(travelling(units).values())
     orders = events.options.order_by
     attributes = {*first.group_by, *first.equivalence, *orders}
-    attributes |= {column.source for column in carried if isinstance(column.source, str)}
-    if not attributes <= set(known.names) or any(not isinstance(c.source, str) for c in carried):
+    attributes |= {column.source for column in carried_columns if isinstance(column.source, str)}
+    if not attributes <= set(frame_schema.names) or any(
+        not isinstance(c.source, str) for c in carried_columns
+    ):
         return None
 
     def columns(letter: str, names: Sequence[str]) -> list[T.StructField]:
-        return [T.StructField(f"{letter}{n}", known[name].dataType) for n, name in enumerate(names)]
+        return [
+            T.StructField(f"{letter}{n}", frame_schema[name].dataType)
+            for n, name in enumerate(names)
+        ]
 
     classes = {"int": T.IntegerType(), "bigint": T.LongType()}
     selected = [*columns("g", first.group_by), *columns("k", first.equivalence)]
@@ -236,15 +244,15 @@ def planned_layout(units: Sequence[Unit], events: Events) -> Layout | None:
             f"c{n}",
             T.DoubleType()
             if column.travel is Travel.DOUBLE
-            else known[str(column.source)].dataType,
+            else frame_schema[str(column.source)].dataType,
         )
-        for n, column in enumerate(carried)
+        for n, column in enumerate(carried_columns)
     ]
     return layout_of(T.StructType(selected))
 
 
 def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
-    """Return the events of interest to a unit: key, time, classes and columns that units carry.
+    """Return the events that a unit uses: key, time, classes and the columns that units read.
 
     Unusable events fail the job unless they are allowed.
     """
@@ -261,7 +269,7 @@ def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
     chosen += [column.alias(name) for name, column in classes.items()]
     chosen += [column.alias(f"o{n}") for n, column in enumerate(events.orders)]
     chosen += [
-        _carried(column, columns).alias(f"c{n}")
+        _shuffled_column(column, columns).alias(f"c{n}")
         for n, column in enumerate(travelling(units).values())
     ]
     conditions = [columns.value(name).isNotNull() for name in first.required]
@@ -282,7 +290,7 @@ def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
     return selected
 
 
-def _carried(column: Carried, columns: Columns) -> Column:
+def _shuffled_column(column: Carried, columns: Columns) -> Column:
     """Return a column as it is shuffled: doubles are computed here, ranks in the worker."""
     if isinstance(column.source, str):
         if column.travel is Travel.DOUBLE:

@@ -66,14 +66,14 @@ def task_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        said = error_in_task(error) or unread_file(error)
-        if said is None:
+        message = error_in_task(error) or unread_file(error)
+        if message is None:
             raise
-        raise InputError(said) from None
+        raise InputError(message) from None
     except (OverflowError, ValueError) as error:
-        for pattern, said in NO_SUCH_TIME.items():
+        for pattern, message in NO_SUCH_TIME.items():
             if re.search(pattern, str(error)):
-                raise InputError(said) from error
+                raise InputError(message) from error
         raise
 
 
@@ -84,11 +84,11 @@ def error_in_task(error: Exception) -> str | None:
     'An event is none.'
     """
     pattern = r"\[USER_RAISED_EXCEPTION\] (An event .*?)(?: SQLSTATE|$)"
-    raised = re.search(pattern, str(error), re.MULTILINE)
-    if raised is not None:
-        return raised[1]
-    _, marker, said = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
-    return said.partition("\n\n")[0].strip() if marker else None
+    user_error = re.search(pattern, str(error), re.MULTILINE)
+    if user_error is not None:
+        return user_error[1]
+    _, marker, message = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
+    return message.partition("\n\n")[0].strip() if marker else None
 
 
 def unread_file(error: Exception) -> str | None:

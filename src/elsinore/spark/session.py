@@ -24,7 +24,9 @@ from elsinore.spark.java import use_java
 from elsinore.spark.stderr import JvmStderr
 
 NO_LIMIT = (1 << 31) - 1  # unlimited for Spark
-ROWS_PER_ARROW_BATCH = 50_000  # with 10 000, the default, Python wakes up three times as often
+ROWS_PER_ARROW_BATCH = (
+    50_000  # with 10 000, the default, there are three times as many wake-ups of Python
+)
 GIBIBYTE = 1 << 30
 # Most code that the JVM runs here is generated for each query, and optimizing its bytecode takes up
 # to a third of a small job's processor time. So the JIT compiler starts ten times later than usual,
@@ -62,10 +64,12 @@ def local_session(
             builder: Any = SparkSession.builder
             session: SparkSession = builder.config(conf=conf).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
-        used = f" with {java}" if java else ""
-        said = "".join(f"\n  {line}" for line in stderr.last_words())
-        said = f"\nThe JVM's last words:{said}" if said else ""
-        raise SetupError(f"Spark did not start{used}: {_reason(error)}{said}") from error
+        java_text = f" with {java}" if java else ""
+        stderr_lines = "".join(f"\n  {line}" for line in stderr.last_words())
+        stderr_lines = f"\nThe JVM's last words:{stderr_lines}" if stderr_lines else ""
+        raise SetupError(
+            f"Spark did not start{java_text}: {_reason(error)}{stderr_lines}"
+        ) from error
     stderr.let_through()
     return session
 
@@ -73,13 +77,13 @@ def local_session(
 @contextmanager
 def _environment() -> Iterator[None]:
     """Set the environment variables that Spark reads while it starts; restore them afterwards."""
-    wanted = {
+    variables = {
         "PYSPARK_PYTHON": sys.executable,  # the workers' Python must be ours
         "SPARK_LOCAL_IP": "127.0.0.1",  # read, with a warning, before any setting
         "SPARK_REMOTE": None,  # would create a session on another machine
     }
-    previous = {variable: os.environ.get(variable) for variable in wanted}
-    _set_variables(wanted)
+    previous = {variable: os.environ.get(variable) for variable in variables}
+    _set_variables(variables)
     try:
         yield
     finally:

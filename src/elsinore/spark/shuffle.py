@@ -64,12 +64,14 @@ def partitions_for(frame: DataFrame, size: int | None = None) -> int:
     the input, if known.
     """
     spark = frame.sparkSession
-    most = TASKS_PER_CORE * known_cores(spark)
+    max_partitions = TASKS_PER_CORE * known_cores(spark)
     size = input_bytes(frame) if size is None else size
     if size is not None:
-        most = min(max(1, -(-size // PARTITION_BYTES)), max(most, -(-size // MOST_BYTES)))
+        max_partitions = min(
+            max(1, -(-size // PARTITION_BYTES)), max(max_partitions, -(-size // MOST_BYTES))
+        )
     configured = int(spark.conf.get("spark.sql.shuffle.partitions", None) or _DEFAULT_PARTITIONS)
-    return most if configured == _DEFAULT_PARTITIONS else min(most, configured)
+    return max_partitions if configured == _DEFAULT_PARTITIONS else min(max_partitions, configured)
 
 
 def known_cores(spark: SparkSession) -> int:

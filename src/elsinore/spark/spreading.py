@@ -25,8 +25,8 @@ from elsinore.spark.shuffle import partitions_for
 
 Ints = NDArray[np.int64]
 
-# If windows cross stretches, events near a border are sent twice: about one in so many, and at most
-# one in so few, to keep partitions busy if windows are long.
+# If windows cross the borders of stretches, events near a border are sent twice: about one event in
+# so many (the target), and at most one in so few, which keeps partitions busy if windows are long.
 SELDOM, OFTEN = 8, 2
 
 
@@ -83,7 +83,7 @@ def stretches_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """The windows and events that belong to a partition if events near stretches travel twice.
+    """The windows and events of a partition, if events near borders of stretches are sent twice.
 
     `windows`: for each unit, those of its queries. Keys are groups here.
     """

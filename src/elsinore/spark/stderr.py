@@ -1,4 +1,4 @@
-"""The JVM's stderr: passed on without noise, or quoted if the JVM dies."""
+"""The JVM's stderr: passed on without irrelevant lines, or quoted if the JVM dies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import re
 import sys
 import threading
 
-LAST_WORDS = 20  # lines kept for the message, should the JVM die
-PATIENCE = 5  # seconds that a dead JVM's children may hold its stderr open
+LAST_WORDS = 20  # lines that are quoted if the JVM dies
+TIMEOUT_SECONDS = 5  # seconds that a dead JVM's children may hold its stderr open
 
 # Lines of a healthy JVM and of Spark's Python processes that are noise.
 _NOISE = re.compile(
@@ -49,7 +49,7 @@ class JvmStderr:
     def last_words(self) -> list[str]:
         """Return the last lines of a JVM that has ended, without the stack traces."""
         if self._thread is not None:
-            self._thread.join(PATIENCE)
+            self._thread.join(TIMEOUT_SECONDS)
         return list(self._last)
 
     def _read(self, reading: int) -> None:

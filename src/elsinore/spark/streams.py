@@ -80,8 +80,8 @@ def run(
     use_driver_interpreter(data.sparkSession)
     ship_by_value(modules_of_users(query))
     pass_ = Pass((unit,), events, (None,))
-    (shown,) = pass_.presented.values()
-    result = shown.frame(pass_.result())
+    (presentation,) = pass_.presentations.values()
+    result = presentation.frame(pass_.result())
     column = data.schema[time]
     times = F.col(quoted(spec_of(unit).called)).cast(column.dataType)
     columns = [F.col(quoted(name)) for name in keys]
@@ -124,9 +124,13 @@ def _unit(
         called=next(name for name in ("time", "time of the value") if name not in keys),
         shown=(time, types[time]) if events.options.order_by else None,
     )
-    unit = KIND.fitted(replace(unit, spec=spec), types, declared=False)
+    unit = KIND.specialize(replace(unit, spec=spec), types, declared=False)
     spec = spec_of(unit)
-    kind = _declared_type(value) if value is not None else spec.value or _sampled(spec, data, time)
+    kind = (
+        _declared_type(value)
+        if value is not None
+        else spec.value or _sampled_type(spec, data, time)
+    )
     items = tuple(name for name in spec.items if name in types)
     return replace(unit, spec=replace(spec, value=kind, items=items))
 
@@ -143,12 +147,12 @@ def _declared_type(value: str | T.DataType) -> pa.DataType:
         ) from None
 
 
-def _sampled(spec: Spec, data: DataFrame, time: str) -> pa.DataType:
+def _sampled_type(spec: Spec, data: DataFrame, time: str) -> pa.DataType:
     order = [F.col(quoted(name)) for name in (*spec.by, time)]
-    sent = [F.col(quoted(field.name)) for field in data.schema if is_sent(field.dataType)]
-    few = data.orderBy(*order).limit(SAMPLE).select(*sent).toArrow()
-    keys = encode_keys([whole(few[name]) for name in spec.by], (), (), few.num_rows)
-    _, sampled = run_rows(spec.query, few, keys.key, keys.count)
+    sent_columns = [F.col(quoted(field.name)) for field in data.schema if is_sent(field.dataType)]
+    sample = data.orderBy(*order).limit(SAMPLE).select(*sent_columns).toArrow()
+    keys = encode_keys([whole(sample[name]) for name in spec.by], (), (), sample.num_rows)
+    _, sampled = run_rows(spec.query, sample, keys.key, keys.count)
     if pa.types.is_null(sampled.type):
         raise QuerySemanticError(
             f"The type of the query's values is unknown: it has none on the first {SAMPLE} "

@@ -75,7 +75,7 @@ class SparkTime:
                 return _divided(ticks, self.per_unit) if self.form == "integer" else ticks
 
     def presented(self, ticks: pa.ChunkedArray, window: Window | None) -> pa.ChunkedArray:
-        """Return the result of `present` for a column in memory."""
+        """Convert a column in memory as `present` converts a column of Spark."""
         match self.type(window):
             case T.DoubleType():
                 return pc.divide(ticks.cast(pa.float64()), float(self.per_unit))
@@ -107,17 +107,17 @@ def _divided(ticks: Column, by: int) -> Column:
 class TextTimes:
     """Properties of times in text: whether any has a zone or nanoseconds; or most are numbers."""
 
-    zoned: bool = False
+    has_zone: bool = False
     fine: bool = False
     numbers: T.LongType | T.DoubleType | None = None
 
 
 def text_times(frame: Any, column: Column) -> TextTimes:
     """Return the properties of times in a column of text, after reading all of them."""
-    # A column first: an aggregate may not contain `tried` expressions.
+    # A column first: an aggregate may not contain `null_if_failing` expressions.
     text = F.col("text")
     number = text.rlike(NUMBER)
-    zoned, fine, numbers, texts, whole = (
+    has_zone, fine, numbers, texts, whole = (
         frame.select(column.alias("text"))
         .select(
             F.max(text.rlike(ZONE)),
@@ -130,7 +130,7 @@ def text_times(frame: Any, column: Column) -> TextTimes:
     )
     if are_most(numbers, texts):
         return TextTimes(numbers=T.LongType() if whole else T.DoubleType())
-    return TextTimes(bool(zoned), bool(fine))
+    return TextTimes(bool(has_zone), bool(fine))
 
 
 def as_numbers(column: Column, kind: T.LongType | T.DoubleType) -> Column:
@@ -142,8 +142,8 @@ def reads_as_time(column: Column, texts: TextTimes) -> Column:
     """Return whether a text is a time (or a number if most are), without a limit."""
     if texts.numbers is not None:
         return column.rlike(NUMBER)
-    read: Column = _text_reader(1)(column)
-    return read.isNotNull()
+    times: Column = _text_reader(1)(column)
+    return times.isNotNull()
 
 
 def time_properties(
@@ -180,14 +180,14 @@ def to_ticks(
     if texts.numbers is not None:
         column = as_numbers(column, texts.numbers)
         field = T.StructField(field.name, texts.numbers)
-    ticks, kind = _to_ticks(column, field, unit, clock, zoned=texts.zoned)
+    ticks, kind = _to_ticks(column, field, unit, clock, has_zone=texts.has_zone)
     if largest < LARGEST:
         ticks = F.when(ticks.between(-largest, largest), ticks)
     return ticks, kind
 
 
 def _to_ticks(
-    column: Column, field: T.StructField, unit: TimeUnit, clock: Clock, *, zoned: bool
+    column: Column, field: T.StructField, unit: TimeUnit, clock: Clock, *, has_zone: bool
 ) -> tuple[Column, SparkTime]:
     """Return a time column as ticks, null if unusable, and its kind, by its Spark type."""
     kind, scale = field.dataType, clock.per_microsecond
@@ -202,7 +202,7 @@ def _to_ticks(
         micros = F.timestamp_diff("MICROSECOND", F.expr(EPOCH), column)
         return _scaled(micros, scale), SparkTime("local", per_microsecond=scale)
     if isinstance(kind, T.StringType):
-        text = SparkTime("timestamp" if zoned else "local", 1, scale, "UTC" if zoned else "")
+        text = SparkTime("timestamp" if has_zone else "local", 1, scale, "UTC" if has_zone else "")
         return _text_reader(scale)(column), text
     if isinstance(kind, T.DateType):
         day = MICROSECONDS_PER_DAY * scale

@@ -22,7 +22,7 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-MANY_OBJECTS = 20_000  # that outlive a task; scanning them takes milliseconds
+MANY_OBJECTS = 20_000  # that survive a task; scanning them takes milliseconds
 MapInArrow = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -103,15 +103,15 @@ def shipped(function: MapInArrow) -> MapInArrow:
             "machine, or ship the environment with spark.archives (docs/spark.md)."
         )
         try:
-            there = importlib.import_module("elsinore").__version__
+            worker_version = importlib.import_module("elsinore").__version__
         except ImportError as error:
             raise RuntimeError(
                 f"Spark's workers cannot import Elsinore: they run {sys.executable}, which says "
                 f"'{error}'. {advice}"
             ) from None
-        if there != version:
+        if worker_version != version:
             raise RuntimeError(
-                f"Spark's workers have Elsinore {there}, but the driver has "
+                f"Spark's workers have Elsinore {worker_version}, but the driver has "
                 f"{version}: they run {sys.executable}. {advice}"
             )
         with importlib.import_module("elsinore.model.garbage").without_garbage_collection():

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from elsinore.errors import InputError
-from elsinore.model.evaluate import Value, compared, evaluate, is_true
+from elsinore.model.evaluate import Value, compare, evaluate, is_true
 from elsinore.model.expression import Expression, Operator
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number, simple
@@ -62,11 +62,11 @@ class EventValues:
 
     def __init__(
         self,
-        compared: Mapping[str, Sequence[Any]],
+        compare: Mapping[str, Sequence[Any]],
         summed: Mapping[str, Sequence[Any]],
         ranks: Mapping[str, Sequence[int | None]],
     ) -> None:
-        self.compared = compared
+        self.compared = compare
         self._ranks = ranks
         self._summed = summed
         self._number = lru_cache(CACHED)(self._exact_number)
@@ -377,7 +377,7 @@ class RankedSums:
             bound = self._value(cut.current, row)
 
             def is_reached(rank: int) -> bool:
-                return (compared(operator, self._ordered[rank], bound) is True) == holds
+                return (compare(operator, self._ordered[rank], bound) is True) == holds
 
         else:
             condition = cut.condition(operator)

@@ -23,9 +23,9 @@ from elsinore.operators import (
     Sample,
 )
 from elsinore.operators.kind import QUERY
-from elsinore.operators.lending import LendingOperator, slots_from_arrays
 from elsinore.operators.open_end import windows_at
 from elsinore.operators.panes import Panes
+from elsinore.operators.slot_assignment import SlotAssigningOperator, slots_from_arrays
 from elsinore.operators.slots import KeySlots, slots_of, with_slots
 from elsinore.plan import (
     Partition,
@@ -61,7 +61,7 @@ NO_WINDOW = (
 )
 
 
-class KeyedOperator(LendingOperator):
+class KeyedOperator(SlotAssigningOperator):
     """An operator of trend queries that assigns slots to keys, and may record its events."""
 
     def __init__(
@@ -75,13 +75,13 @@ class KeyedOperator(LendingOperator):
     ) -> None:
         windows = [member.query.window for member in inner.unit.members]
         super().__init__(inner, windows, one_slot=one_slot, slots=slots, last_time=last_time)
-        self._inner = inner
+        self._slotted = inner
         self._recorder = recorder
 
     @property
     def statistics(self) -> TrendStatistics:
         """What the operator has done so far."""
-        statistics = self._inner.statistics
+        statistics = self._slotted.statistics
         if self._recorder is not None:
             statistics.recording = self._recorder.recording(statistics.sharing)
         if self.open_rows:
@@ -100,8 +100,8 @@ class KeyedOperator(LendingOperator):
         """Return the state as bytes from which `load` continues."""
         arrays = self.saved_slots()
         arrays["one_slot"] = np.array([self._one_slot])
-        arrays["inner"] = np.frombuffer(self._inner.save(), dtype=np.uint8)
-        return pack(SAVED_BY, self._inner.unit.fingerprint, arrays)
+        arrays["inner"] = np.frombuffer(self._slotted.save(), dtype=np.uint8)
+        return pack(SAVED_BY, self._slotted.unit.fingerprint, arrays)
 
     @classmethod
     @reading_state(SAVED_BY)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elsinore.operators.conditions import ranked
-from elsinore.operators.conditions.ranked import OrderCodes, replaced
+from elsinore.operators.conditions.ranked import OrderCodes, recoded
 
 TEXTS = st.lists(st.text(max_size=3), max_size=8)
 
@@ -27,7 +27,7 @@ def test_all_codes_are_in_the_order_of_values(
         for batch in batches:
             changed = ordered.learn(batch)
             if changed is not None:
-                codes = replaced(codes, *changed)
+                codes = recoded(codes, *changed)
             codes = np.concatenate((codes, ordered.encoded(batch)))
             values += batch
     finally:

@@ -136,12 +136,12 @@ def of_spark(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     """Return all expressions as Spark computes them."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    from elsinore.spark.expressions import tried
+    from elsinore.spark.expressions import null_if_failing
 
     path: Path = tmp_path_factory.mktemp("events") / "events.parquet"
     pq.write_table(EVENTS, path)
     frame = spark.read.parquet(str(path)).coalesce(1)
-    columns = [tried(F.expr(text)).alias(str(n)) for n, text in enumerate(EXPRESSIONS)]
+    columns = [null_if_failing(F.expr(text)).alias(str(n)) for n, text in enumerate(EXPRESSIONS)]
     return frame.select(columns).toArrow()
 
 

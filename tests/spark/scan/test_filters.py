@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from elsinore.spark.scan.bounds import Statistics
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
-from elsinore.spark.scan.files import FileColumn, Judged, read, row_groups_in
+from elsinore.spark.scan.files import FileColumn, RowGroupDecision, read, row_groups_in
 from elsinore.spark.scan.relation import relation_of
 from elsinore.spark.scan.skipping import Skipping
 
@@ -108,10 +108,10 @@ def kept(frame: DataFrame) -> tuple[list[int], int]:
         columns={column.name: column for column in columns},
     )
 
-    def judge(uri: str, metadata: pq.FileMetaData, schema: pa.Schema) -> list[Judged]:
+    def judge(uri: str, metadata: pq.FileMetaData, schema: pa.Schema) -> list[RowGroupDecision]:
         statistics = Statistics(uri, metadata, schema, skipping.columns)
         groups = range(metadata.num_row_groups)
-        return [Judged(not skipping.skips(statistics, n, usable=True)) for n in groups]
+        return [RowGroupDecision(not skipping.skips(statistics, n, usable=True)) for n in groups]
 
     selection = row_groups_in(relation.files, columns, judge)
     condition = None if relation.condition is None else as_arrow(relation.condition)

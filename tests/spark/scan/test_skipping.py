@@ -39,8 +39,8 @@ from elsinore.spark.scan.conditions import (
     columns_of,
     outcome,
 )
-from elsinore.spark.scan.files import FileColumn, Judged, row_groups_in
-from elsinore.spark.scan.selection import judged
+from elsinore.spark.scan.files import FileColumn, RowGroupDecision, row_groups_in
+from elsinore.spark.scan.selection import judge_row_groups
 from elsinore.spark.scan.skipping import Skipping, interests_of
 
 often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")))
@@ -260,8 +260,8 @@ def test_no_event_that_a_query_takes_is_in_a_skipped_row_group(
         columns={column.name: column for column in columns},
     )
 
-    def judge(uri: str, metadata: pq.FileMetaData, schema: pa.Schema) -> list[Judged]:
-        return judged(skipping, options, uri, metadata, schema)
+    def judge(uri: str, metadata: pq.FileMetaData, schema: pa.Schema) -> list[RowGroupDecision]:
+        return judge_row_groups(skipping, options, uri, metadata, schema)
 
     selection = row_groups_in([path], columns, judge)
     kept = {group.number for group in selection.groups}

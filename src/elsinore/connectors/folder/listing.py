@@ -17,7 +17,7 @@ from elsinore.runtime.sources import STREAM_LOG, SUFFIXES, format_of
 # Name patterns of files that are still being written.
 TEMPORARY = (".tmp", ".temp", ".part", ".partial", ".inprogress", ".crdownload", "._copying_", "~")
 SAMPLE_BYTES = 1 << 16  # of a text file, from which its number of rows is estimated
-PATIENCE = 60.0  # seconds after which an incomplete file is reported
+REPORT_SECONDS = 60.0  # seconds after which an incomplete file is reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ def new_files(
     """
     pending = [(str(folder), "", frozenset[str]())]
     while pending:
-        place, prefix, above = pending.pop()
+        place, prefix, parents = pending.pop()
         real = os.path.realpath(place)
-        if real in above:  # a link to a parent folder
+        if real in parents:  # a link to a parent folder
             continue
         try:
             with os.scandir(place) as entries:
@@ -77,7 +77,7 @@ def new_files(
                     if relative in known:
                         continue
                     if entry.is_dir():
-                        pending.append((entry.path, f"{relative}/", above | {real}))
+                        pending.append((entry.path, f"{relative}/", parents | {real}))
                     else:
                         status = entry.stat()
                         yield FolderFile(relative, status.st_size, status.st_mtime_ns)
@@ -108,7 +108,7 @@ class Completeness:
         self._folder = folder
         self._settle = settle
         self._warn = warn
-        self._seen: dict[str, tuple[FolderFile, float]] = {}
+        self._observations: dict[str, tuple[FolderFile, float]] = {}
         self._warned: set[str] = set()
         self.pending: dict[str, str] = {}  # path -> why the file is not read yet
 
@@ -120,27 +120,29 @@ class Completeness:
     def ready(self, files: list[FolderFile]) -> list[Ready]:
         """Return the new files that are complete; remember the others."""
         now = time.monotonic()
-        seen = {file.path: self._seen.get(file.path, (file, now)) for file in files}
-        self._seen = {
-            file.path: seen[file.path] if seen[file.path][0] == file else (file, now)
+        observations = {file.path: self._observations.get(file.path, (file, now)) for file in files}
+        self._observations = {
+            file.path: observations[file.path]
+            if observations[file.path][0] == file
+            else (file, now)
             for file in files
         }
         self.pending = {}
         complete = []
         for file in files:
-            unchanged = now - self._seen[file.path][1]
-            reason, rows = self._examine(file, unchanged)
+            seconds_unchanged = now - self._observations[file.path][1]
+            reason, rows = self._examine(file, seconds_unchanged)
             if not reason:
                 complete.append(Ready(file, rows))
-                del self._seen[file.path]
+                del self._observations[file.path]
                 continue
             self.pending[file.path] = reason
-            if unchanged >= PATIENCE and file.path not in self._warned:
+            if seconds_unchanged >= REPORT_SECONDS and file.path not in self._warned:
                 self._warned.add(file.path)
                 self._warn(f"'{self._folder / file.path}' is not read: {reason}.")
         return complete
 
-    def _examine(self, file: FolderFile, unchanged: float) -> tuple[str, tuple[int, ...]]:
+    def _examine(self, file: FolderFile, seconds_unchanged: float) -> tuple[str, tuple[int, ...]]:
         """Return why a file is not complete ("" if it is), and the rows of its units."""
         path = self._folder / file.path
         file_format = format_of(path)
@@ -154,7 +156,7 @@ class Completeness:
                 groups = range(metadata.num_row_groups)
                 return "", tuple(metadata.row_group(group).num_rows for group in groups)
             age = time.time() - file.modified / 1e9
-            if not (age >= self._settle or unchanged >= self._settle):
+            if not (age >= self._settle or seconds_unchanged >= self._settle):
                 return MOMENT_AGO, ()
             return "", (_estimated_rows(path, file.size),)
         except pa.ArrowInvalid:
@@ -165,13 +167,13 @@ class Completeness:
 
 def _estimated_rows(path: Path, size: int) -> int:
     """Return the estimated number of lines of a text file, at least 1."""
-    packed = path.suffix.lower() == ".gz"
+    is_compressed = path.suffix.lower() == ".gz"
     with path.open("rb") as file:
         begin = file.read(SAMPLE_BYTES)
     if not begin:
         return 1
     text = begin
-    if packed:
+    if is_compressed:
         import zlib  # noqa: PLC0415 - seldom needed
 
         try:

@@ -91,7 +91,7 @@ class FileLog:
     def keep_schema(self, schema: pa.Schema) -> None:
         """Save the schema of the events, that of the first file; it is on disk on return."""
         with self.locked():
-            self._write([{"schema": _encoded(schema)}])
+            self._write([{"schema": _encode(schema)}])
         self.schema = schema
 
     def _write(self, lines: Iterable[dict[str, Any]]) -> None:
@@ -130,7 +130,7 @@ class FileLog:
                 if not self._read_to and not number:
                     self._check(entry)
                 elif "schema" in entry:
-                    self.schema = _decoded(entry["schema"])
+                    self.schema = _decode(entry["schema"])
                 else:
                     file_entry = FolderFile(entry["path"], entry["size"], entry["modified"])
                     self._add(Ready(file_entry, tuple(entry["rows"])))
@@ -158,9 +158,9 @@ class FileLog:
         self.entries.append(ready)
 
 
-def _encoded(schema: pa.Schema) -> str:
+def _encode(schema: pa.Schema) -> str:
     return base64.b64encode(schema.serialize().to_pybytes()).decode()
 
 
-def _decoded(text: str) -> pa.Schema:
+def _decode(text: str) -> pa.Schema:
     return schema_from_bytes(base64.b64decode(text))

@@ -132,39 +132,46 @@ class FolderReader:
         """Return the rows of a CSV file in the schema's types, and rejects for invalid ones."""
         names, has_rows = _csv_header(path, self.reading)
         check_names(names, f"'{path}'")
-        inside = [declared for declared in self.schema if declared.name in names]
+        present_fields = [
+            schema_field for schema_field in self.schema if schema_field.name in names
+        ]
         outside = dict(split.columns)
         check_columns(
             [*names, *(name for name in outside if name not in names)], self.schema, f"'{path}'"
         )
         if not has_rows:
             return no_table(self.schema), no_rejects()
-        texts = [declared.name for declared in inside if not is_plain_number(declared.type)]
+        texts = [
+            schema_field.name
+            for schema_field in present_fields
+            if not is_plain_number(schema_field.type)
+        ]
         table = self._read_csv(path, texts)
         odd = [
-            declared.name
-            for declared in inside
-            if declared.name not in texts and not _fits(table.column(declared.name), declared.type)
+            schema_field.name
+            for schema_field in present_fields
+            if schema_field.name not in texts
+            and not _fits(table.column(schema_field.name), schema_field.type)
         ]
         if odd:  # a cell is not a number: the original text of all cells of the column is needed
             texts += odd
             table = self._read_csv(path, texts)
-        known = self._with_folder_columns(table, split)
+        table_with_folders = self._with_folder_columns(table, split)
         columns = []
         reasons = np.full(table.num_rows, None, dtype=object)
-        for declared in self.schema:
-            values = known.column(declared.name)
-            if declared.name in texts:
-                values, why = fit_cells(values, declared)
+        for schema_field in self.schema:
+            values = table_with_folders.column(schema_field.name)
+            if schema_field.name in texts:
+                values, why = fit_cells(values, schema_field)
                 for row in np.flatnonzero(to_numpy(why.is_valid())).tolist():
                     reasons[row] = reasons[row] or why[row].as_py()
-            columns.append(values.cast(declared.type))
+            columns.append(values.cast(schema_field.type))
         fitted = pa.Table.from_arrays(columns, schema=self.schema)
         bad = np.array([reason is not None for reason in reasons], dtype=np.bool_)
         if not bad.any():
             return fitted, no_rejects()
         rejects = rejected_rows(
-            known.filter(to_arrow(bad)),
+            table_with_folders.filter(to_arrow(bad)),
             to_arrow(reasons[bad], pa.string()),
             str(path),
             (np.flatnonzero(bad) + 1).tolist(),

@@ -28,7 +28,7 @@ from elsinore.runtime.sources import (
 FileOrder = Literal["modified", "name"]
 
 SETTLE = 2.0  # seconds without a change after which a text file counts as complete
-LOOK_AGAIN = 0.2  # seconds between checks for the first complete file
+POLL_SECONDS = 0.2  # seconds between checks for the first complete file
 SPLIT_ROWS = 1 << 18  # consecutive row groups up to this size are read together
 RECENT = 1_000  # last admitted files that are checked for changes
 
@@ -123,18 +123,18 @@ class FolderSource:
         file, unit = self._position(start)
         stop = self._position(until)
         files = rows = 0
-        admitted = -1  # the last file that was counted
+        last_file = -1  # the last file that was counted
         while (file, unit) < stop:
             units = self._log.entries[file].rows
             if unit >= len(units):
                 file, unit = file + 1, 0
                 continue
-            if file != admitted and limit.files is not None and files >= max(1, limit.files):
+            if file != last_file and limit.files is not None and files >= max(1, limit.files):
                 break
             if rows and limit.rows is not None and rows + units[unit] > limit.rows:
                 break
-            files += file != admitted
-            admitted = file
+            files += file != last_file
+            last_file = file
             rows += units[unit]
             unit += 1
         return _offset(file, unit)
@@ -176,11 +176,11 @@ class FolderSource:
     def _refuse_other_format(self, ready: Sequence[Ready]) -> None:
         entries = [*self._log.entries[:1], *ready]
         for entry in entries[1:]:
-            first, second = entries[0].file.path, entry.file.path
-            if format_of(Path(first)) != format_of(Path(second)):
+            first_path, other_path = entries[0].file.path, entry.file.path
+            if format_of(Path(first_path)) != format_of(Path(other_path)):
                 raise InputError(
-                    f"The folder {self.name} holds files of several formats: '{first}' and "
-                    f"'{second}'. Move one of them away: a stream's files have one format."
+                    f"The folder {self.name} holds files of several formats: '{first_path}' and "
+                    f"'{other_path}'. Move one of them away: a stream's files have one format."
                 )
 
     def _warn_of_changes(self) -> None:
@@ -240,13 +240,13 @@ class FolderSource:
         """
         if self._log.schema is not None:
             return self._log.schema
-        patience = time.monotonic() + self._settle + LOOK_AGAIN
+        patience = time.monotonic() + self._settle + POLL_SECONDS
         while (
             not self._log.entries
             and self._completeness.settles_soon
             and time.monotonic() < patience
         ):
-            time.sleep(LOOK_AGAIN)
+            time.sleep(POLL_SECONDS)
             self._discover()
         if not self._log.entries:
             waiting = "".join(f" '{path}': {why}." for path, why in self.pending.items())

@@ -74,13 +74,15 @@ class KafkaAddress:
 
         `options` are those of `parse_options`. Raise InputError for any other text.
         """
-        rest = text.removeprefix(SCHEME)
-        topic, at, hosts = rest.rpartition("@")
+        remainder = text.removeprefix(SCHEME)
+        topic, at, hosts = remainder.rpartition("@")
         if not is_kafka(text) or not at:
-            raise InputError(f"'{_shown(text)}' is not the address of a Kafka topic: {_FORM}.")
+            raise InputError(
+                f"'{_without_secrets(text)}' is not the address of a Kafka topic: {_FORM}."
+            )
         if not _TOPIC.fullmatch(topic) or topic in {".", ".."} or len(topic) > LONGEST_TOPIC:
             raise InputError(
-                f"'{_shown(text)}' does not name a Kafka topic: before the @ stand up to "
+                f"'{_without_secrets(text)}' does not name a Kafka topic: before the @ stand up to "
                 f"{LONGEST_TOPIC} letters, digits, '.', '_' and '-'. The form is {_FORM}."
             )
         servers = tuple(_server(host.strip()) for host in hosts.split(","))
@@ -119,14 +121,14 @@ def parse_options(options: Sequence[str] | Mapping[str, str]) -> Options:
         if isinstance(options, Mapping)
         else _pairs(options)
     )
-    parsed = Options()
+    client_options = Options()
     for name, value, place in texts:
         if name in OURS:
             raise InputError(f"The Kafka option '{name}'{place} cannot be set: {OURS[name]}.")
-        if name in parsed:
+        if name in client_options:
             raise InputError(f"The Kafka option '{name}' is given twice{place}. Give it once.")
-        parsed[name] = value
-    return parsed
+        client_options[name] = value
+    return client_options
 
 
 def _pairs(options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
@@ -168,20 +170,23 @@ def _server(text: str) -> str:
         port = str(DEFAULT_PORT) if match[2] is None else match[2]
     if not match or not _HOST.fullmatch(host):
         hint = " Write an IPv6 address in brackets: [::1]:9092." if text.count(":") > 1 else ""
-        raise InputError(f"'{_shown(text)}' is not a broker: HOST:PORT is expected.{hint}")
+        raise InputError(
+            f"'{_without_secrets(text)}' is not a broker: HOST:PORT is expected.{hint}"
+        )
     if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise InputError(
-            f"'{_shown(port)}' in '{_shown(text)}' is not a port: a number from 1 to 65535."
+            f"'{_without_secrets(port)}' in '{_without_secrets(text)}' is not a port: a number "
+            "from 1 to 65535."
         )
     return f"{host}:{port}"
 
 
-def _shown(text: str) -> str:
+def _without_secrets(text: str) -> str:
     """Return a text for messages, without a possible password before an @."""
-    name, at, rest = text.rpartition("@")
+    name, at, remainder = text.rpartition("@")
     if at and (":" in name.removeprefix(SCHEME) or "/" in name):
         name = f"{SCHEME if name.startswith(SCHEME) else ''}..."
-    return printable(f"{name}{at}{rest}")
+    return printable(f"{name}{at}{remainder}")
 
 
 def unknown_option(name: str, known: Sequence[str]) -> str:

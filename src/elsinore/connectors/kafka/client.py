@@ -112,7 +112,7 @@ class Cluster:
             self._admin = self.client(ck_admin.AdminClient, {})
         return self._admin
 
-    def client(self, make: Callable[..., Any], options: dict[str, Any]) -> Any:
+    def client(self, client_class: Callable[..., Any], options: dict[str, Any]) -> Any:
         """Return a client of the cluster; the user's options override `options`."""
         everything = {
             **options,
@@ -121,7 +121,7 @@ class Cluster:
             "error_cb": self._record_error,
         }
         try:
-            return make(everything, logger=LOGGER)
+            return client_class(everything, logger=LOGGER)
         except ck.KafkaException as error:
             why = self.address.options.redacted(error.args[0].str())
             raise self.error(f"The Kafka options cannot be used: {why}.") from error
@@ -133,18 +133,20 @@ class Cluster:
     def offsets(self, partitions: Iterable[int], *, earliest: bool) -> dict[int, int]:
         """Return each partition's first offset, or the one after its last committed message."""
         spec = ck_admin.OffsetSpec.earliest() if earliest else ck_admin.OffsetSpec.latest()
-        wanted = {ck.TopicPartition(self.address.topic, number): spec for number in partitions}
-        if not wanted:
+        requests = {ck.TopicPartition(self.address.topic, number): spec for number in partitions}
+        if not requests:
             return {}
 
         def list_offsets() -> dict[int, int]:
             answers = self.admin.list_offsets(
-                wanted,
+                requests,
                 isolation_level=ck.IsolationLevel.READ_COMMITTED,
-                request_timeout=self._patience,
+                request_timeout=self._timeout,
             )
             try:
-                return {place.partition: one.result().offset for place, one in answers.items()}
+                return {
+                    place.partition: future.result().offset for place, future in answers.items()
+                }
             except ck.KafkaException as error:
                 if error.args[0].code() == ck.KafkaError._NOENT:
                     self._describe()  # raises an error for a missing or forbidden topic
@@ -154,12 +156,12 @@ class Cluster:
         return self._with_retries(list_offsets)
 
     @property
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         return min(self.timeout, REQUEST_SECONDS)
 
     def _describe(self) -> Topic:
         names = ck.TopicCollection([self.address.topic])
-        answers = self.admin.describe_topics(names, request_timeout=self._patience)
+        answers = self.admin.describe_topics(names, request_timeout=self._timeout)
         topic = answers[self.address.topic].result()
         partitions = sorted(partition.id for partition in topic.partitions)
         return Topic(str(topic.topic_id or ""), tuple(partitions))
@@ -174,13 +176,13 @@ class Cluster:
                 cause = error.args[0]
                 passes = cause.code() in _PASSING and not self._recent().keys() & _LASTING
                 if not passes or time.monotonic() > end:
-                    raise self.explained(cause) from error
+                    raise self.error_for(cause) from error
             time.sleep(RETRY_SECONDS)
 
-    def explained(self, cause: ck.KafkaError) -> ElsinoreError:
+    def error_for(self, cause: ck.KafkaError) -> ElsinoreError:
         """Return Elsinore's error for an error of the client, with the remedy."""
         code, topic = cause.code(), self.address.topic
-        noticed = self._recent()
+        recent_errors = self._recent()
         if code == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
             text = f"has no topic '{topic}'.{did_you_mean(topic, self._topics())} Create it first"
         elif code == ck.KafkaError.TOPIC_AUTHORIZATION_FAILED:
@@ -189,12 +191,12 @@ class Cluster:
             text = (
                 f"does not permit this user what is needed ({cause.str()}). Ask its administrator"
             )
-        elif code in _AUTHENTICATION or noticed.keys() & _AUTHENTICATION:
+        elif code in _AUTHENTICATION or recent_errors.keys() & _AUTHENTICATION:
             text = (
                 "refuses the log-in. Check the options security.protocol, sasl.mechanism, "
                 "sasl.username and sasl.password"
             )
-        elif code in _SSL or noticed.keys() & _SSL:
+        elif code in _SSL or recent_errors.keys() & _SSL:
             text = f"cannot be reached by TLS ({self._reason(cause)}). Check the options ssl.*"
         elif code in _UNREACHABLE:
             text = (

@@ -129,14 +129,14 @@ class KafkaReader:
         tombstones = 0
         begin = split.begin
         if self.missing == "skip":
-            begin = self._first_kept(client, split, rejects)
+            begin = self._first_available(client, split, rejects)
         for received in client.messages(begin, split.end, PARSED_AT_ONCE):
             messages, values = received, [message.value() for message in received]
             if None in values:
                 messages = [m for m, v in zip(received, values, strict=True) if v is not None]
                 values = [value for value in values if value is not None]
                 tombstones += len(received) - len(values)
-            table, rejected = self._parsed(messages, values, split.number)
+            table, rejected = self._parse(messages, values, split.number)
             tables.append(table)
             rejects.append(rejected)
         events = pa.concat_tables(tables) if tables else no_table(schema)
@@ -151,7 +151,7 @@ class KafkaReader:
             client.close()
         self._clients.clear()
 
-    def _first_kept(
+    def _first_available(
         self, client: PartitionClient, split: KafkaSplit, rejects: list[pa.Table]
     ) -> int:
         """Return the first offset of a split that still exists; add a reject for those before."""
@@ -172,7 +172,7 @@ class KafkaReader:
             )
         return first
 
-    def _parsed(
+    def _parse(
         self, messages: list[ck.Message], values: list[bytes], number: int
     ) -> tuple[pa.Table, pa.Table]:
         """Return the rows of messages with values, and rejects for those that cannot be parsed."""
@@ -180,8 +180,8 @@ class KafkaReader:
         positions = np.delete(np.arange(len(messages)), list(bad))
         if "kafka_key" in self.metadata:
             bad_keys = [n for n in positions.tolist() if not _is_utf_8(messages[n].key())]
-            keep = ~np.isin(positions, bad_keys)
-            table, positions = table.filter(to_arrow(keep)), positions[keep]
+            is_kept = ~np.isin(positions, bad_keys)
+            table, positions = table.filter(to_arrow(is_kept)), positions[is_kept]
             bad = dict(sorted((bad | dict.fromkeys(bad_keys, KEY_NOT_UTF_8)).items()))
         good = [messages[n] for n in positions.tolist()] if bad else messages
         for name in self.metadata:
@@ -204,7 +204,7 @@ class PartitionClient:
         self._number = number
         self._consumer: Any = None
         self._position = -1  # offset of the next message; -1: unknown
-        self._ahead: list[ck.Message] = []  # messages from `_position` on that were received
+        self._prefetched: list[ck.Message] = []  # messages from `_position` on that were received
         self._reported_end = -1  # no message that was not received comes before this offset
 
     def messages(self, begin: int, end: int, most: int) -> Iterator[list[ck.Message]]:
@@ -217,25 +217,25 @@ class PartitionClient:
         self._go_to(begin)
         at = begin
         waiting: list[ck.Message] = []
-        answered = time.monotonic()
+        last_response = time.monotonic()
         while at < end:
-            received = self._ahead or self._consumer.consume(min(most, end - at), POLL_SECONDS)
-            self._ahead = []
+            received = self._prefetched or self._consumer.consume(min(most, end - at), POLL_SECONDS)
+            self._prefetched = []
             messages = [message for message in received if message.error() is None]
             if len(messages) < len(received):
                 self._check_reports(received, begin)
             if messages:
-                answered = time.monotonic()
+                last_response = time.monotonic()
                 if messages[-1].offset() >= end:
                     place = bisect.bisect_left(messages, end, key=ck.Message.offset)
-                    messages, self._ahead = messages[:place], messages[place:]
+                    messages, self._prefetched = messages[:place], messages[place:]
                     at = end
                 else:
                     at = messages[-1].offset() + 1
                 waiting += messages
-            elif time.monotonic() - answered > self.cluster.timeout:
+            elif time.monotonic() - last_response > self.cluster.timeout:
                 self._refuse_silence(at, end)
-            if not self._ahead:
+            if not self._prefetched:
                 at = max(at, self._reported_end)
             if len(waiting) >= most:
                 yield waiting
@@ -256,7 +256,7 @@ class PartitionClient:
         if self._consumer is None:
             self._consumer = self.cluster.client(ck.Consumer, CONSUMER)
         if self._position != offset:
-            self._ahead = []
+            self._prefetched = []
             self._reported_end = -1
             topic = self.cluster.address.topic
             self._consumer.assign([ck.TopicPartition(topic, self._number, offset)])
@@ -273,7 +273,7 @@ class PartitionClient:
             elif error.code() == ck.KafkaError._AUTO_OFFSET_RESET:
                 raise self._out_of_range(begin)
             else:
-                raise self.cluster.explained(error)
+                raise self.cluster.error_for(error)
 
     def _refuse_silence(self, at: int, end: int) -> None:
         """Raise InputError if no message arrives although the partition has some."""

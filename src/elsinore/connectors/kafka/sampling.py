@@ -20,13 +20,13 @@ def sample_messages(
     partitions = cluster.topic().partitions
     begins = cluster.offsets(partitions, earliest=True)
     ends = cluster.offsets(partitions, earliest=False)
-    each = -(-most // max(1, len(partitions)))
+    per_partition = -(-most // max(1, len(partitions)))
     values: list[bytes] = []
     for number in partitions:
         client = PartitionClient(address, number, timeout)
         try:
-            first = max(begins[number], ends[number] - each)
-            for messages in client.messages(first, ends[number], each):
+            first = max(begins[number], ends[number] - per_partition)
+            for messages in client.messages(first, ends[number], per_partition):
                 values += [m.value() for m in messages if m.value() is not None]
         finally:
             client.close()

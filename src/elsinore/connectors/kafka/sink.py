@@ -47,7 +47,7 @@ class KafkaSink:
     ) -> None:
         self._cluster = Cluster(address, timeout=timeout, error=OutputError)
         self._keys = {} if keys is None else dict(keys)
-        self._failed = 0
+        self._failed_count = 0
         self._failure: ck.KafkaError | None = None
         self._cluster.topic()  # raises an error for a missing topic before anything is computed
         options = PRODUCER | {"message.timeout.ms": int(self._cluster.timeout * 1000)}
@@ -77,12 +77,12 @@ class KafkaSink:
             self._producer.flush()  # terminates, as each message has a timeout
         if self._failure is None:
             return
-        failure, failed = self._failure, self._failed
-        self._failure, self._failed = None, 0
-        cause = self._cluster.explained(failure)
+        failure, failed_count = self._failure, self._failed_count
+        self._failure, self._failed_count = None, 0
+        cause = self._cluster.error_for(failure)
         raise OutputError(
-            f"{count(failed, 'message')} of results could not be delivered. {cause} The batch is "
-            "sent again when the stream is restarted."
+            f"{count(failed_count, 'message')} of results could not be delivered. {cause} The "
+            "batch is sent again when the stream is restarted."
         )
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class KafkaSink:
             while True:
                 try:
                     self._producer.produce(
-                        topic, value, key, headers=headers, on_delivery=self._delivered
+                        topic, value, key, headers=headers, on_delivery=self._on_delivery
                     )
                 except BufferError:  # the queue is full: wait for deliveries
                     self._producer.poll(BUFFER_SECONDS)
@@ -110,15 +110,15 @@ class KafkaSink:
         try:
             yield
         except ck.KafkaException as error:
-            raise self._cluster.explained(error.args[0]) from error
+            raise self._cluster.error_for(error.args[0]) from error
         except SystemError as error:
             if not isinstance(error.__cause__, ck.KafkaException):
                 raise
-            raise self._cluster.explained(error.__cause__.args[0]) from error
+            raise self._cluster.error_for(error.__cause__.args[0]) from error
 
-    def _delivered(self, error: ck.KafkaError | None, _: Any) -> None:
+    def _on_delivery(self, error: ck.KafkaError | None, _: Any) -> None:
         if error is not None:
-            self._failed += 1
+            self._failed_count += 1
             self._failure = self._failure or error
 
 
@@ -140,13 +140,13 @@ def message_keys(
     cells = [json_cells(rows.column(column)) for column in chosen]
     keys = [", ".join(row) for row in zip(*cells, strict=True)] if cells else [""] * rows.num_rows
     end = [] if columns is not None else [str(batch)]
-    seen: Counter[str] = Counter()
+    key_counts: Counter[str] = Counter()
     texts = []
     for key in keys:
         parts = [name, *([key] if key else []), *end]
-        if seen[key]:
-            parts.append(str(seen[key]))
-        seen[key] += 1
+        if key_counts[key]:
+            parts.append(str(key_counts[key]))
+        key_counts[key] += 1
         texts.append(f"[{', '.join(parts)}]".encode())
     return texts
 

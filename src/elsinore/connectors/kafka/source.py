@@ -103,28 +103,31 @@ class KafkaSource:
         Raise InputError if the topic does not have the messages after `start`.
         """
         topic = self._cluster.topic()
-        begins, ends = _next(start), self._cluster.offsets(topic.partitions, earliest=False)
+        begins, ends = _next_offsets(start), self._cluster.offsets(topic.partitions, earliest=False)
         lows = self._cluster.offsets(topic.partitions, earliest=True)
         self._check(topic, start, lows, ends)
         if until is not None:
-            ends = {number: min(end, _next(until).get(number, 0)) for number, end in ends.items()}
+            ends = {
+                number: min(end, _next_offsets(until).get(number, 0))
+                for number, end in ends.items()
+            }
         unread = {number: max(0, ends[number] - begin) for number, begin in begins.items()}
-        admitted = _shares(unread, limit.rows)
+        admitted_counts = _shares(unread, limit.rows)
         new = {number: lows[number] for number in topic.partitions if number not in begins}
-        return _offset(topic, {n: begin + admitted[n] for n, begin in begins.items()} | new)
+        return _offset(topic, {n: begin + admitted_counts[n] for n, begin in begins.items()} | new)
 
     def splits(self, start: Offset, end: Offset) -> Sequence[KafkaSplit]:
         """Return the splits between two offsets: one range for each partition."""
-        begins = _next(start)
+        begins = _next_offsets(start)
         return [
             KafkaSplit(number, begins[number], stop)
-            for number, stop in sorted(_next(end).items())
+            for number, stop in sorted(_next_offsets(end).items())
             if number in begins and stop > begins[number]
         ]
 
     def lag(self, start: Offset) -> Mapping[str, int]:
         """Return the number of unread offsets of each partition."""
-        begins = _next(start)
+        begins = _next_offsets(start)
         topic = self._cluster.topic()
         ends = self._cluster.offsets(topic.partitions, earliest=False)
         return {str(n): max(0, end - begins.get(n, 0)) for n, end in ends.items()}
@@ -144,7 +147,7 @@ class KafkaSource:
                 f"The topic '{address.topic}' was deleted and created anew since the checkpoint "
                 "was written: its messages are others. Start with a new checkpoint."
             )
-        for number, begin in _next(start).items():
+        for number, begin in _next_offsets(start).items():
             if number not in ends:
                 raise InputError(
                     f"The topic '{address.topic}' has no partition {number}, which the checkpoint "
@@ -174,7 +177,7 @@ def _offset(topic: Topic, offsets: Mapping[int, int]) -> Offset:
     return {"topic": topic.id, "next": {str(n): offset for n, offset in sorted(offsets.items())}}
 
 
-def _next(offset: Offset) -> dict[int, int]:
+def _next_offsets(offset: Offset) -> dict[int, int]:
     try:
         return {int(number): int(place) for number, place in offset["next"].items()}
     except (KeyError, AttributeError, TypeError, ValueError) as error:

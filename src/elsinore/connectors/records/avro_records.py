@@ -54,23 +54,23 @@ class AvroRecords:
     def __init__(self, schema: str, *, confluent: bool = False) -> None:
         fastavro = _fastavro()
         try:
-            declared = _without_uuids(json.loads(schema))
-            self._avro = fastavro.parse_schema(declared)
+            avro_schema = _without_uuids(json.loads(schema))
+            self._avro = fastavro.parse_schema(avro_schema)
         except Exception as error:
             # fastavro raises errors of many types, even KeyError
             raise InputError(f"The text is not an Avro schema: {_text(error)}.") from error
-        if not isinstance(declared, dict) or declared.get("type") != "record":
+        if not isinstance(avro_schema, dict) or avro_schema.get("type") != "record":
             raise InputError(
                 'An Avro schema of events is a record: {"type": "record", "fields": [...]}.'
             )
-        named: dict[str, Any] = {}
-        kind = _type(declared, named, str(declared.get("namespace", "")))
+        named_types: dict[str, Any] = {}
+        kind = _type(avro_schema, named_types, str(avro_schema.get("namespace", "")))
         self.schema = pa.schema(list(kind))
         self._skipped = CONFLUENT_HEADER if confluent else 0
 
     def parse(self, records: Sequence[bytes]) -> tuple[pa.Table, dict[int, str]]:
         """Return the valid records as a table, and the reasons for invalid ones by position."""
-        read = _fastavro().schemaless_reader
+        decode = _fastavro().schemaless_reader
         rows: list[dict[str, Any]] = []
         bad: dict[int, str] = {}
         for position, record in enumerate(records):
@@ -80,16 +80,16 @@ class AvroRecords:
             stream = io.BytesIO(record)
             stream.seek(self._skipped)
             try:
-                row = read(stream, self._avro, None)
+                row = decode(stream, self._avro, None)
             except EOFError:
                 bad[position] = "it ends too early"
                 continue
             except Exception as error:  # bytes of another schema may cause any error
                 bad[position] = f"it cannot be decoded: {_text(error)}"
                 continue
-            left = len(record) - stream.tell()
-            if left:
-                bad[position] = f"bytes are left behind the record: {left}"
+            remaining = len(record) - stream.tell()
+            if remaining:
+                bad[position] = f"bytes are left behind the record: {remaining}"
                 continue
             rows.append(row)
         return self._table(rows, records, bad), bad
@@ -140,17 +140,17 @@ def _text(error: Exception) -> str:
     return text[:LONGEST_REASON]
 
 
-def _type(avro: Any, named: dict[str, Any], space: str) -> pa.DataType:
-    """Return the Arrow type of an Avro type; `named` are the records and enums seen so far."""
+def _type(avro: Any, named_types: dict[str, Any], space: str) -> pa.DataType:
+    """Return the Arrow type of an Avro type; `named_types` has the records and enums so far."""
     if isinstance(avro, list):
         kinds = [kind for kind in avro if kind != "null"]
         if len(kinds) == 1:
-            return _type(kinds[0], named, space)
+            return _type(kinds[0], named_types, space)
         raise InputError(f"An Avro union of several types has no column: {json.dumps(avro)}.")
     if isinstance(avro, str):
         for name in (avro, f"{space}.{avro}"):
-            if name in named:
-                return named[name]
+            if name in named_types:
+                return named_types[name]
         return _plain_type(avro)
     kind = avro["type"]
     if avro.get("logicalType") in _LOGICAL:
@@ -158,19 +158,19 @@ def _type(avro: Any, named: dict[str, Any], space: str) -> pa.DataType:
     if avro.get("logicalType") == "decimal":
         return pa.decimal128(avro["precision"], avro.get("scale", 0))
     if kind == "array":
-        return pa.list_(_type(avro["items"], named, space))
+        return pa.list_(_type(avro["items"], named_types, space))
     if kind == "map":
-        return pa.map_(pa.string(), _type(avro["values"], named, space))
+        return pa.map_(pa.string(), _type(avro["values"], named_types, space))
     if kind not in {"record", "enum", "fixed"}:
-        return _type(kind, named, space)
+        return _type(kind, named_types, space)
     space = avro.get("namespace", space)
     if kind == "record":
-        fields = [pa.field(f["name"], _type(f["type"], named, space)) for f in avro["fields"]]
+        fields = [pa.field(f["name"], _type(f["type"], named_types, space)) for f in avro["fields"]]
         arrow = pa.struct(fields)
     else:
         arrow = pa.string() if kind == "enum" else pa.binary(avro["size"])
     name = avro["name"]
-    named[name if "." in name or not space else f"{space}.{name}"] = arrow
+    named_types[name if "." in name or not space else f"{space}.{name}"] = arrow
     return arrow
 
 

@@ -83,7 +83,7 @@ def fit_cells(texts: pa.ChunkedArray, field: pa.Field) -> tuple[pa.Array, pa.Arr
     bad = to_numpy(pc.and_(column.is_valid(), values.is_null()))
     reasons = np.full(len(column), None, dtype=object)
     for row in np.flatnonzero(bad).tolist():
-        reasons[row] = f"{field.name}: {_why(column[row], field.type)}"
+        reasons[row] = f"{field.name}: {_reason(column[row], field.type)}"
     return values, to_arrow(reasons, pa.string())
 
 
@@ -104,24 +104,26 @@ def _by_value(
     try:
         return convert(column)
     except pa.ArrowException:
-        encoded = column.dictionary_encode()
+        encoded_cells = column.dictionary_encode()
         values = [
-            _one(encoded.dictionary.slice(n, 1), convert, kind)
-            for n in range(len(encoded.dictionary))
+            _convert_cell(encoded_cells.dictionary.slice(n, 1), convert, kind)
+            for n in range(len(encoded_cells.dictionary))
         ]
         return pa.concat_arrays([*values, pa.nulls(1, kind)]).take(
-            encoded.indices.fill_null(len(values))
+            encoded_cells.indices.fill_null(len(values))
         )
 
 
-def _one(cell: pa.Array, convert: Callable[[pa.Array], pa.Array], kind: pa.DataType) -> pa.Array:
+def _convert_cell(
+    cell: pa.Array, convert: Callable[[pa.Array], pa.Array], kind: pa.DataType
+) -> pa.Array:
     try:
         return convert(cell)
     except pa.ArrowException:
         return pa.nulls(1, kind)
 
 
-def _why(cell: pa.Scalar, kind: pa.DataType) -> str:
+def _reason(cell: pa.Scalar, kind: pa.DataType) -> str:
     if pa.types.is_timestamp(kind):
         return f"'{cell.as_py()}' cannot be read as a time, such as '2024-01-31T12:00:00'"
     try:

@@ -51,10 +51,10 @@ def infer_json_schema(
             read_options=pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
         )
     except pa.ArrowInvalid as error:
-        changed = _CHANGED.search(str(error))
+        type_change = _CHANGED.search(str(error))
         why = str(error)
-        if changed:
-            name, was, became = changed.groups()
+        if type_change:
+            name, was, became = type_change.groups()
             why = f"column '{name}' is {was} in some messages and {became} in others"
         raise InputError(
             f"The columns of {source} cannot be inferred: {why}. Declare them with "
@@ -63,9 +63,9 @@ def infer_json_schema(
     fields = []
     table = usual_times(table)
     for number, field in enumerate(table.schema):
-        known = _with_times(field, table.column(number)).type
-        kind = _completed(known)
-        if kind != known:
+        known_kind = _with_times(field, table.column(number)).type
+        kind = _without_null_types(known_kind)
+        if kind != known_kind:
             warn(
                 f"Column '{field.name}' of {source} has no value of a known type in "
                 f"{count(len(records), 'message')} and is read as {kind}. Declare it with "
@@ -84,8 +84,8 @@ def check_fits(parser: Parser, sample: Sequence[bytes], source: str) -> None:
         return
     lines = [f"The schema fits none of {count(len(sample), 'message')} of {source}:"]
     for position, reason in list(bad.items())[:3]:
-        shown = sample[position][:120].decode("utf-8", "backslashreplace")
-        lines.append(f"  {shown} ({reason})")
+        example = sample[position][:120].decode("utf-8", "backslashreplace")
+        lines.append(f"  {example} ({reason})")
     lines.append(f"Correct {option('schema')}, or the format of the messages.")
     raise InputError("\n".join(lines))
 
@@ -93,9 +93,9 @@ def check_fits(parser: Parser, sample: Sequence[bytes], source: str) -> None:
 def _is_object(record: bytes) -> bool:
     """Return whether a record is one JSON object that is not nested too deeply for Arrow."""
     try:
-        parsed = json.loads(record.decode())
+        value = json.loads(record.decode())
         list(lines_of_pieces(Path("message"), [record], is_array=False))  # limits nesting
-        return isinstance(parsed, dict)
+        return isinstance(value, dict)
     except (InputError, ValueError, RecursionError):
         return False
 
@@ -113,12 +113,12 @@ def _with_times(field: pa.Field, column: pa.ChunkedArray) -> pa.Field:
     return field
 
 
-def _completed(kind: pa.DataType) -> pa.DataType:
+def _without_null_types(kind: pa.DataType) -> pa.DataType:
     """Return a type with text in place of null types, which have no values in the sample."""
     if pa.types.is_null(kind):
         return pa.string()
     if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_completed(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(_without_null_types(kind.value_type)))
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_completed(field.type)) for field in kind])
+        return pa.struct([field.with_type(_without_null_types(field.type)) for field in kind])
     return kind

@@ -1,8 +1,8 @@
 r"""Parsing JSON objects in bulk, and isolating invalid ones.
 
-pyarrow parses the objects joined by line ends. Its verdict on an object depends only on the object
-and the schema: if parsing fails, the records are divided and parsed again until the invalid ones
-are isolated.
+pyarrow parses the objects joined by line ends. Whether it accepts an object depends only on the
+object and the schema: if parsing fails, the records are divided and parsed again until the invalid
+ones are isolated.
 
 The join is safe because of one check. If each record begins with `{` and ends with `}`, and the
 join parses as exactly as many objects as there are records, then each record is one object: a line
@@ -54,10 +54,10 @@ class JsonRecords:
         self._as_text = [
             number for number, field in enumerate(schema) if _is_read_as_text(field.type)
         ]
-        parsed = schema
+        parse_schema = schema
         for number in self._as_text:
-            parsed = parsed.set(number, schema.field(number).with_type(pa.string()))
-        self._parsed = parsed.remove_metadata()
+            parse_schema = parse_schema.set(number, schema.field(number).with_type(pa.string()))
+        self._parsed = parse_schema.remove_metadata()
         for field in schema:
             _check_type(field)
 
@@ -68,7 +68,7 @@ class JsonRecords:
         for first, stop in _blocks(records):
             self._parse_block(records[first:stop], first, tables, bad)
         table = pa.concat_tables(tables) if tables else no_table(self._parsed)
-        return self._converted(table, bad, len(records)) if self._as_text else (table, bad)
+        return self._convert_texts(table, bad, len(records)) if self._as_text else (table, bad)
 
     def _parse_block(
         self,
@@ -79,7 +79,7 @@ class JsonRecords:
     ) -> None:
         """Parse records of which the first has position `first`; add to `tables` and `bad`."""
         try:
-            tables.append(self._parse_joined(records))
+            tables.append(self._parse_together(records))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _UnparseableError) as error:
             if len(records) == 1:
                 bad[first] = _reason(error)
@@ -88,7 +88,7 @@ class JsonRecords:
             for begin in range(0, len(records), size):
                 self._parse_block(records[begin : begin + size], first + begin, tables, bad)
 
-    def _parse_joined(self, records: Sequence[bytes]) -> pa.Table:
+    def _parse_together(self, records: Sequence[bytes]) -> pa.Table:
         """Parse records as one text; raise _UnparseableError if one is invalid."""
         text = b"\n".join(records)
         between = len(records) - 1
@@ -98,10 +98,10 @@ class JsonRecords:
             and text.count(b"\n") == between
             and text.count(b"}\n{") == between
         ):
-            stripped = [record.removeprefix(_BOM).strip(_BLANKS) for record in records]
-            if not all(record[:1] == b"{" and record[-1:] == b"}" for record in stripped):
+            objects = [record.removeprefix(_BOM).strip(_BLANKS) for record in records]
+            if not all(record[:1] == b"{" and record[-1:] == b"}" for record in objects):
                 raise _UnparseableError(NOT_AN_OBJECT)
-            text = b"\n".join(stripped)
+            text = b"\n".join(objects)
         if not text.isascii():
             try:
                 text.decode()
@@ -119,7 +119,7 @@ class JsonRecords:
             raise _UnparseableError(NOT_AN_OBJECT)
         return table.select(self._parsed.names)
 
-    def _converted(
+    def _convert_texts(
         self, table: pa.Table, bad: dict[int, str], count: int
     ) -> tuple[pa.Table, dict[int, str]]:
         """Convert the columns that were parsed as text; rows with an invalid cell become bad."""
@@ -187,9 +187,9 @@ def _is_readable(kind: pa.DataType) -> bool:
 def _reason(error: Exception) -> str:
     """Return why one record cannot be parsed."""
     text = _ROW.sub("", str(error).removeprefix("JSON parse error: "))
-    if changed := _CHANGED.search(text):
-        name, wanted, kind = changed.groups()
-        return f"{name} is {_article(kind)}, and the schema says {wanted}"
+    if type_change := _CHANGED.search(text):
+        name, expected, kind = type_change.groups()
+        return f"{name} is {_article(kind)}, and the schema says {expected}"
     if unread := _UNREAD.search(text):
         return f"'{unread[2]}' cannot be read as {unread[1]}"
     if twice := _TWICE.search(text):

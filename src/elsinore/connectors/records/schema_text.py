@@ -108,7 +108,7 @@ def print_schema(schema: pa.Schema) -> str:
     >>> print_schema(pa.schema([("time", pa.timestamp("us", "UTC")), ("count(*)", pa.int64())]))
     'time TIMESTAMP, `count(*)` BIGINT'
     """
-    return ", ".join(f"{_name(field.name)} {_printed(field.type)}" for field in schema)
+    return ", ".join(f"{_name(field.name)} {_sql_type(field.type)}" for field in schema)
 
 
 class _Parser:
@@ -125,7 +125,7 @@ class _Parser:
         fields: list[pa.Field] = []
         while self._token != (("sign", close) if close else ("", "")):
             if fields:
-                self._take(",")
+                self._expect(",")
             name = self._name("the name of a column")
             if self._token == ("sign", ":"):
                 self._next()
@@ -139,21 +139,21 @@ class _Parser:
         """Parse a type, such as INT, DECIMAL(10, 2) or ARRAY<STRING>."""
         name = self._name("a type").lower()
         if name == "array":
-            self._take("<")
+            self._expect("<")
             kind = pa.list_(pa.field("element", self._type()))
-            self._take(">")
+            self._expect(">")
             return kind
         if name == "struct":
-            self._take("<")
+            self._expect("<")
             fields = self.fields(">")
-            self._take(">")
+            self._expect(">")
             return pa.struct(fields)
         if name == "map":
-            self._take("<")
+            self._expect("<")
             key = self._type()
-            self._take(",")
+            self._expect(",")
             value = self._type()
-            self._take(">")
+            self._expect(">")
             return pa.map_(key, value)
         numbers = self._numbers()
         if name in {"decimal", "numeric", "dec"}:
@@ -172,7 +172,7 @@ class _Parser:
             self._next()
             while self._token != ("sign", ")"):
                 if numbers:
-                    self._take(",")
+                    self._expect(",")
                 word = self._name("a number")
                 if not word.isdecimal():
                     raise self._error(f"'{word}' is not a number")
@@ -187,7 +187,7 @@ class _Parser:
         self._next()
         return value
 
-    def _take(self, sign: str) -> None:
+    def _expect(self, sign: str) -> None:
         if self._token != ("sign", sign):
             raise self._error(f"'{sign}' is expected, not {self._token[1]!r}")
         self._next()
@@ -195,9 +195,9 @@ class _Parser:
     def _next(self) -> None:
         match = _TOKEN.match(self._text, self._place)
         if match is None:
-            rest = self._text[self._place :].strip()
-            if rest:
-                raise self._error(f"{rest[:1]!r} is not expected")
+            remainder = self._text[self._place :].strip()
+            if remainder:
+                raise self._error(f"{remainder[:1]!r} is not expected")
             self._token = ("", "")
             return
         self._place = match.end()
@@ -227,12 +227,12 @@ def _of_file(path: Path) -> pa.Schema:
 
 def _of_json(text: str) -> pa.Schema:
     try:
-        declared = json.loads(text)
-        if declared.get("type") != "struct":
+        spark_schema = json.loads(text)
+        if spark_schema.get("type") != "struct":
             raise InputError(
                 'A schema in JSON is that of Spark: {"type": "struct", "fields": [...]}.'
             )
-        return pa.schema(list(_spark_type(declared)))
+        return pa.schema(list(_spark_type(spark_schema)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"The schema is not the JSON of a Spark schema: {error}.") from error
 
@@ -250,18 +250,18 @@ def _spark_type(kind: Any) -> pa.DataType:
     raise ValueError(f"unknown type {kind['type']!r}")
 
 
-def _printed(kind: pa.DataType) -> str:
+def _sql_type(kind: pa.DataType) -> str:
     types = pa.types
     if kind in _PRINTED:
         return _PRINTED[kind]
     if types.is_decimal128(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"
     if types.is_list(kind) or types.is_large_list(kind):
-        return f"ARRAY<{_printed(kind.value_type)}>"
+        return f"ARRAY<{_sql_type(kind.value_type)}>"
     if types.is_map(kind):
-        return f"MAP<{_printed(kind.key_type)}, {_printed(kind.item_type)}>"
+        return f"MAP<{_sql_type(kind.key_type)}, {_sql_type(kind.item_type)}>"
     if types.is_struct(kind):
-        fields = ", ".join(f"{_name(field.name)}: {_printed(field.type)}" for field in kind)
+        fields = ", ".join(f"{_name(field.name)}: {_sql_type(field.type)}" for field in kind)
         return f"STRUCT<{fields}>"
     raise InputError(f"The type {kind} has no name in SQL. Cast the column.")
 

@@ -97,8 +97,8 @@ class Generation:
             for number, table in results.finished(chain.from_iterable(of_buckets)).items():
                 span = self.planned.spans.get(self.setup.names[number])
                 if span is not None:
-                    answered = span.filter(table, results.forms[number])
-                    if answered.num_rows:
-                        shown = results.presented(number, answered)
+                    answered_rows = span.filter(table, results.forms[number])
+                    if answered_rows.num_rows:
+                        shown = results.presented(number, answered_rows)
                         rows[self.setup.names[number]] = shown
         return rows

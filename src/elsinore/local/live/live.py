@@ -149,13 +149,13 @@ class Live:
         """
         self._check_running()
         with self._failing():
-            return self._marked([g.early() for g in self.generations], early=True)
+            return self._rows_by_query([g.early() for g in self.generations], early=True)
 
     def end(self) -> Rows:
         """End the stream and return the remaining rows; no events can be added afterwards."""
         self._check_running()
         with self._failing():
-            rows = self._marked([g.end() for g in self.generations], early=False)
+            rows = self._rows_by_query([g.end() for g in self.generations], early=False)
         self._state = "ended"
         return rows
 
@@ -173,7 +173,7 @@ class Live:
 
         No event before it is expected. All returned rows are final at it.
         """
-        return None if self._reached is None else self._shown(self._reached)[0].as_py()
+        return None if self._reached is None else self._input_time(self._reached)[0].as_py()
 
     @property
     def watermark_seconds(self) -> float | None:
@@ -185,7 +185,7 @@ class Live:
     @property
     def greatest_time(self) -> Any:
         """The greatest time of all events, as a time of the input; None before the first one."""
-        return None if self.greatest is None else self._shown(self.greatest)[0].as_py()
+        return None if self.greatest is None else self._input_time(self.greatest)[0].as_py()
 
     # --- events that were left out
 
@@ -313,7 +313,7 @@ class Live:
         self._warn_of_ties()
         old = self.generations[:-1]
         self.generations = [g for g in old if not g.planned.is_over(until)] + [self._newest]
-        return self._marked(rows, early=False)
+        return self._rows_by_query(rows, early=False)
 
     def _warn_of_ties(self) -> None:
         """Warn once if simultaneous events of one key have come and no order was given."""
@@ -336,7 +336,9 @@ class Live:
         if self.options.request.rejects:
             self._set_aside += admission.rejected
 
-    def _marked(self, by_generation: Sequence[Mapping[str, pa.Table]], *, early: bool) -> Rows:
+    def _rows_by_query(
+        self, by_generation: Sequence[Mapping[str, pa.Table]], *, early: bool
+    ) -> Rows:
         """Return the rows of generations by query, in the workload's order; add requested marks."""
         rows: Rows = []
         for name in self.meanings:
@@ -360,11 +362,11 @@ class Live:
         if self._reached is None:
             times = pa.nulls(table.num_rows, kind.arrow_type)
         else:
-            times = pa.repeat(self._shown(self._reached)[0], table.num_rows)
+            times = pa.repeat(self._input_time(self._reached)[0], table.num_rows)
         table = table.append_column(WATERMARK, times)
         return table.append_column(EARLY, pa.repeat(to_scalar(early), table.num_rows))
 
-    def _shown(self, ticks: int) -> pa.Array:
+    def _input_time(self, ticks: int) -> pa.Array:
         """Return a time in ticks as a time of the input, rounded down to the input's unit."""
         kind = self._newest.setup.time if self._time is None else self._time
         whole = ticks if kind.form == "float" else ticks // kind.ticks * kind.ticks

@@ -62,11 +62,11 @@ def resume(
         options = LiveOptions.from_saved(facts["options"])
         before = {str(name): str(meaning) for name, meaning in facts["meanings"].items()}
         fine = int(facts["per microsecond"]) > 1
-        described = list(facts["generations"])
+        descriptions = list(facts["generations"])
         progress = dict(facts["progress"])
         begin = _next_time(progress)
-        last = f"schema {len(described) - 1}"
-        before_schema = schema_from_bytes(parts[last])
+        last_schema = f"schema {len(descriptions) - 1}"
+        before_schema = schema_from_bytes(parts[last_schema])
     options, meanings = options.changed(changes), planner.meanings
     query_changes = changes_between(before, meanings)
     unchanged = {name for name, change in query_changes.items() if change is Change.UNCHANGED}
@@ -76,11 +76,11 @@ def resume(
         unchanged = set()
     else:
         queries = {query.name: query for query in planner.queries if query.name in unchanged}
-        restored = [
+        restored_generations = [
             _restored(planner, queries, options, fine, number, saved, parts)
-            for number, saved in enumerate(described)
+            for number, saved in enumerate(descriptions)
         ]
-        generations = [generation for generation in restored if generation is not None]
+        generations = [generation for generation in restored_generations if generation is not None]
     if len(unchanged) < len(query_changes):
         schema = before_schema if schema is None else schema
         before_all = [generation.planned for generation in generations]
@@ -145,5 +145,5 @@ def _next_time(progress: Mapping[str, Any]) -> int | None:
     greatest = max(progress["watermark"]["greatest"].values(), default=None)
     if greatest is None:
         return None
-    reached = progress["reached"]
-    return int(greatest) + 1 if reached is None else max(int(greatest) + 1, int(reached))
+    watermark = progress["reached"]
+    return int(greatest) + 1 if watermark is None else max(int(greatest) + 1, int(watermark))

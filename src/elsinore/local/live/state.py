@@ -17,7 +17,7 @@ def saved_run(generations: Sequence[Generation], facts: Mapping[str, Any]) -> by
     Each generation is saved as the texts of its queries, from which they are planned again, the
     schema of its events, and the states of its buckets.
     """
-    described = []
+    descriptions = []
     parts: dict[str, bytes] = {}
     for number, generation in enumerate(generations):
         parts[f"schema {number}"] = generation.setup.schema.serialize().to_pybytes()
@@ -27,8 +27,8 @@ def saved_run(generations: Sequence[Generation], facts: Mapping[str, Any]) -> by
             counts[where] = len(buckets)
             for place, bucket in enumerate(buckets):
                 parts[part_of(number, where, place)] = bucket.save()
-        described.append({**generation.planned.described(), "buckets": counts})
-    return pack_state(OWNER, {**facts, "generations": described}, parts)
+        descriptions.append({**generation.planned.described(), "buckets": counts})
+    return pack_state(OWNER, {**facts, "generations": descriptions}, parts)
 
 
 def part_of(generation: int, where: str, bucket: int) -> str:

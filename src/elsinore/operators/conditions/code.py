@@ -12,7 +12,7 @@ from enum import IntEnum
 
 
 class Moment(IntEnum):
-    """The event, or the state of the registers, from which an operand is read."""
+    """The event, or the version of the registers, from which an operand is read."""
 
     CURRENT = 0  # the event that is being selected
     PREVIOUS = 1  # the event selected right before it
@@ -56,9 +56,9 @@ class Code(IntEnum):
     WHOLE_GE = 30
     WHOLE_EQ = 31
     WHOLE_NE = 32
-    WHOLE_NUMBER = 33  # push number b of the registers at moment a, which counts, as an integer
+    WHOLE_NUMBER = 33  # push number b of the registers at moment a, a count, as an integer
     WHOLE_SUM = 34  # push the sum whose halves are numbers b and c of the registers at moment a
-    UNSIGNED = 35  # an integer without a sign as one with a sign
+    UNSIGNED = 35  # convert an unsigned integer to a signed one
     TO_DOUBLE = 36  # move an integer to the stack of doubles
     WHOLE_NEGATE = 37
     WHOLE_ABSOLUTE = 38
@@ -67,14 +67,14 @@ class Code(IntEnum):
     WHOLE_SUB = 41
     WHOLE_MUL = 42
     WHOLE_MOD = 43
-    SHARE = 44  # an integer divided by another, rounded
+    DIVIDE = 44  # an integer divided by another, rounded
     MIXED_LT = 45  # an integer compared with a double, exactly
     MIXED_LE = 46
     MIXED_GT = 47
     MIXED_GE = 48
     MIXED_EQ = 49
     MIXED_NE = 50
-    CONTAINS = 51  # whether the list of one integer has the value of the code that is another
+    CONTAINS = 51  # whether the list with one number contains the value with one code
     WHOLE_CHOSEN = 52  # push row c of the integers of the event in number b of moment a's registers
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from elsinore.operators.conditions.code import Code, Moment, Program
 from elsinore.operators.conditions.orders import LIMIT
 
-_TURNED: dict[int, int] = {
+_MIRRORED: dict[int, int] = {
     Code.LT: Code.GT, Code.LE: Code.GE, Code.GT: Code.LT, Code.GE: Code.LE, Code.EQ: Code.EQ,
     Code.NE: Code.NE,
 }  # fmt: skip
@@ -59,14 +59,16 @@ class _Sum:
 
 
 def comparison_of(program: Program, number: int) -> Comparison | None:
-    """Return a condition as a comparison, or None for other conditions."""
+    """Return a condition as a comparison, or None if it does not have that form."""
     rows: list[Row] = program.rows[program.starts[number] : program.starts[number + 1]]
     bound = {row[1] for row in rows if row[0] == Code.BOUND}
     rows = [row for row in rows if row[0] != Code.BOUND]
     if not rows:
         return None
     is_whole = rows[-1][0] in _WHOLE_COMPARISONS
-    comparison = _of_wholes(program, rows) if is_whole else _of_doubles(program, rows)
+    comparison = (
+        _integer_comparison(program, rows) if is_whole else _double_comparison(program, rows)
+    )
     if comparison is None or bound != {comparison.register} - {NEIGHBOUR}:
         return None
     return comparison
@@ -76,8 +78,8 @@ def _register(operand: Operand) -> int:
     return NEIGHBOUR if operand[0] == Moment.PREVIOUS else operand[1]
 
 
-def _of_wholes(program: Program, rows: Sequence[Row]) -> Comparison | None:
-    """Return a comparison of integers: any sum of the two attributes and constants."""
+def _integer_comparison(program: Program, rows: Sequence[Row]) -> Comparison | None:
+    """Return a comparison of integers, whose sides are sums of attributes and constants."""
     stack: list[_Sum] = []
     for code, a, b, c in rows[:-1]:
         match code:
@@ -107,7 +109,7 @@ def _of_wholes(program: Program, rows: Sequence[Row]) -> Comparison | None:
         return None
     operator = rows[-1][0] - Code.WHOLE_LT + Code.LT
     return Comparison(
-        operator=operator if sign > 0 else _TURNED[operator],
+        operator=operator if sign > 0 else _MIRRORED[operator],
         is_whole=True,
         current=current[0][2],
         other=others[0][2],
@@ -116,13 +118,13 @@ def _of_wholes(program: Program, rows: Sequence[Row]) -> Comparison | None:
     )
 
 
-def _of_doubles(program: Program, rows: Sequence[Row]) -> Comparison | None:
-    """Return a comparison of doubles, of which the earlier one may be shifted.
+def _double_comparison(program: Program, rows: Sequence[Row]) -> Comparison | None:
+    """Return a comparison of doubles; a constant may be added to the earlier event's.
 
     Sums of doubles are rounded, so the order of operations must not change.
     """
     codes = [row[0] for row in rows]
-    if codes[-1] not in _TURNED:
+    if codes[-1] not in _MIRRORED:
         return None
     match codes[:-1]:
         case [Code.DOUBLE, Code.DOUBLE]:
@@ -133,12 +135,12 @@ def _of_doubles(program: Program, rows: Sequence[Row]) -> Comparison | None:
             right, left, shift = rows[0], rows[3], program.constants[rows[1][1]]
         case _:
             return None
-    is_turned = codes[1] == Code.CONSTANT
-    operator = _TURNED[codes[-1]] if is_turned else codes[-1]
+    is_mirrored = codes[1] == Code.CONSTANT
+    operator = _MIRRORED[codes[-1]] if is_mirrored else codes[-1]
     if Code.SUB in codes[:-1]:
         shift = -shift
     if left[1] != Moment.CURRENT and len(codes) == 3:
-        left, right, operator = right, left, _TURNED[operator]
+        left, right, operator = right, left, _MIRRORED[operator]
     if left[1] != Moment.CURRENT or right[1] not in {Moment.PREVIOUS, Moment.BEFORE}:
         return None
     return Comparison(

@@ -62,7 +62,7 @@ class Compiler:
         raise NotImplementedError
 
     def put_list_and_value(self, listed: Attribute, value: Attribute) -> None:
-        """Emit instructions that push the number of a list, and the code of a value."""
+        """Emit instructions that push the index of a list and the code of a value."""
         raise NotImplementedError
 
     def kind_of_leaf(self, leaf: Attribute | ex.Column) -> AttributeKind | None:
@@ -254,16 +254,16 @@ class Compiler:
         divides = node.operator is Operator.DIV
         if self._kind(number) is AttributeKind.INTEGER:
             self.put_whole(number)
-            self.emit(Code.SHARE if divides else Code.WHOLE_MUL)
+            self.emit(Code.DIVIDE if divides else Code.WHOLE_MUL)
         else:
             self.put_value(number)
             self.emit(Code.SCALE, int(divides))
 
 
 def _bounded(node: Expression, opposite: Order) -> Expression:
-    """Return an operand of a comparison; constants beyond the other side's integers are infinite.
+    """Return an operand of a comparison, a constant limited to the range of the other side.
 
-    Raises InputError for 2^64 - 1 beside integers without a sign, whose code is that of null.
+    Raises InputError for 2^64 - 1 compared with unsigned integers: its code would be null's.
     """
     if not isinstance(node, Literal) or not isinstance(node.value, int):
         return node

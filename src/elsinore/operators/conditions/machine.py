@@ -74,9 +74,9 @@ def comparison_holds(
     registers: Registers,
     before: cython.longlong,
 ) -> cython.bint:
-    """Return whether an attribute of an event compares with that of an earlier event, shifted.
+    """Return whether a comparison with an attribute of an earlier event, plus a shift, is true.
 
-    True as well if the register of that event is empty: the condition does not apply.
+    Also true if the register of that event is empty: the condition does not apply.
     """
     code: cython.int = conditions.conditions[number].comparison
     column: cython.int = conditions.conditions[number].current
@@ -87,10 +87,10 @@ def comparison_holds(
         if previous < 0:
             return True
     if not conditions.conditions[number].is_whole:
-        other: cython.double = earlier.doubles[earlier_column, previous]
-        other += conditions.conditions[number].double_shift
+        earlier_value: cython.double = earlier.doubles[earlier_column, previous]
+        earlier_value += conditions.conditions[number].double_shift
         value: cython.double = events.doubles[column, current]
-        return not isnan(value) and not isnan(other) and compare(code, value, other)
+        return not isnan(value) and not isnan(earlier_value) and compare(code, value, earlier_value)
     left: cython.longlong = events.integers[column, current]
     right: cython.longlong = earlier.integers[earlier_column, previous]
     if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
@@ -209,7 +209,7 @@ def compute_whole(
         conditions.whole_stack[whole] = cython.cast(cython.longlong, registers.numbers[at, b])
     elif op == Code.WHOLE_SUM:
         whole += 1
-        conditions.whole_stack[whole] = summed(
+        conditions.whole_stack[whole] = sum_of_halves(
             conditions, registers.numbers[at, b], registers.numbers[at, c]
         )
     elif op == Code.TO_DOUBLE:
@@ -219,7 +219,7 @@ def compute_whole(
     elif op <= Code.WHOLE_ABSOLUTE:
         conditions.whole_stack[whole] = whole_unary(conditions, op, conditions.whole_stack[whole])
     elif op == Code.SCALE:
-        conditions.whole_stack[whole] = scaled(
+        conditions.whole_stack[whole] = scale(
             conditions,
             conditions.code[line].a,
             conditions.whole_stack[whole],
@@ -239,7 +239,7 @@ def compute_whole(
         whole -= 1
     else:
         whole -= 1
-        conditions.whole_stack[whole] = computed(
+        conditions.whole_stack[whole] = arithmetic(
             conditions,
             op,
             conditions.whole_stack[whole],
@@ -279,7 +279,7 @@ def contains(
 def compare_mixed(
     op: cython.int, whole_number: cython.longlong, number: cython.double
 ) -> cython.double:
-    """Return whether an integer compares with a double, exactly; NaN if either is null."""
+    """Return whether a comparison of an integer with a double holds; NaN if either is null."""
     if whole_number == NULL or isnan(number):
         return NAN
     above: cython.double = 0.0  # above 0 if the integer is greater, below 0 if it is less
@@ -358,48 +358,48 @@ def binary(op: cython.int, left: cython.double, right: cython.double) -> cython.
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def compare(op: cython.int, one: cython.double, other: cython.double) -> cython.bint:
+def compare(op: cython.int, left: cython.double, right: cython.double) -> cython.bint:
     """Return whether a comparison of doubles holds."""
     if op == Code.LT:
-        return one < other
+        return left < right
     if op == Code.LE:
-        return one <= other
+        return left <= right
     if op == Code.GT:
-        return one > other
+        return left > right
     if op == Code.GE:
-        return one >= other
+        return left >= right
     if op == Code.EQ:
-        return one == other
-    return one != other
+        return left == right
+    return left != right
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def compare_wholes(op: cython.int, one: cython.longlong, other: cython.longlong) -> cython.double:
+def compare_wholes(op: cython.int, left: cython.longlong, right: cython.longlong) -> cython.double:
     """Return whether a comparison of integers holds; NaN if one is null."""
     holds: cython.bint
-    if one == NULL or other == NULL:  # noqa: PLR1714 - compiled
+    if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
         return NAN
     if op == Code.LT:
-        holds = one < other
+        holds = left < right
     elif op == Code.LE:
-        holds = one <= other
+        holds = left <= right
     elif op == Code.GT:
-        holds = one > other
+        holds = left > right
     elif op == Code.GE:
-        holds = one >= other
+        holds = left >= right
     elif op == Code.EQ:
-        holds = one == other
+        holds = left == right
     else:
-        holds = one != other
+        holds = left != right
     return 1.0 if holds else 0.0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def beyond(conditions: Conditions) -> cython.longlong:
+def overflow(conditions: Conditions) -> cython.longlong:
     """Record an overflow of 64-bit integers; return null."""
     conditions.has_overflown = 1
     return NULL
@@ -422,7 +422,7 @@ def whole_unary(conditions: Conditions, op: cython.int, value: cython.longlong) 
         return value
     if op == Code.UNSIGNED:  # convert the code of an unsigned integer
         if value > 0:
-            return beyond(conditions)
+            return overflow(conditions)
         return (value - 1) ^ NULL
     return -value if op == Code.WHOLE_NEGATE else absolute(value)
 
@@ -430,44 +430,44 @@ def whole_unary(conditions: Conditions, op: cython.int, value: cython.longlong) 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def computed(
-    conditions: Conditions, op: cython.int, one: cython.longlong, other: cython.longlong
+def arithmetic(
+    conditions: Conditions, op: cython.int, left: cython.longlong, right: cython.longlong
 ) -> cython.longlong:
     """Return a sum, difference, product, remainder or rounded quotient of two integers.
 
-    Division by 0 and overflow of 64 bits (`beyond`) return null.
+    Division by 0 and overflow of 64 bits (`overflow`) return null.
     """
-    if one == NULL or other == NULL:  # noqa: PLR1714 - compiled
+    if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
         return NULL
     if op == Code.WHOLE_SUB:
-        other = -other
+        right = -right
     if op <= Code.WHOLE_SUB:
-        if other > 0 and one > GREATEST - other:
-            return beyond(conditions)
-        if other < 0 and one < -GREATEST - other:
-            return beyond(conditions)
-        return one + other
-    size: cython.longlong = absolute(one)
-    by: cython.longlong = absolute(other)
+        if right > 0 and left > GREATEST - right:
+            return overflow(conditions)
+        if right < 0 and left < -GREATEST - right:
+            return overflow(conditions)
+        return left + right
+    size: cython.longlong = absolute(left)
+    divisor: cython.longlong = absolute(right)
     if op == Code.WHOLE_MUL:
-        if size == 0 or by == 0:
+        if size == 0 or divisor == 0:
             return 0
-        return beyond(conditions) if size > GREATEST // by else one * other
-    if by == 0:
+        return overflow(conditions) if size > GREATEST // divisor else left * right
+    if divisor == 0:
         return NULL
-    rest: cython.longlong = size % by
+    remainder: cython.longlong = size % divisor
     if op == Code.WHOLE_MOD:
-        return -rest if one < 0 else rest
-    quotient: cython.longlong = size // by
-    if rest >= by - rest:  # halves away from zero
+        return -remainder if left < 0 else remainder
+    quotient: cython.longlong = size // divisor
+    if remainder >= divisor - remainder:  # halves away from zero
         quotient += 1
-    return quotient if (one < 0) == (other < 0) else -quotient
+    return quotient if (left < 0) == (right < 0) else -quotient
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def scaled(
+def scale(
     conditions: Conditions, divides: cython.int, count: cython.longlong, number: cython.double
 ) -> cython.longlong:
     """Return an integer times, or divided by, a double, rounded; halves away from zero."""
@@ -479,7 +479,7 @@ def scaled(
         return NULL
     size: cython.double = -result if result < 0 else result
     if size >= LIMIT:
-        return beyond(conditions)
+        return overflow(conditions)
     whole: cython.double = floor(size)
     rounded: cython.longlong = cython.cast(cython.longlong, whole)
     if size - whole >= 0.5:
@@ -490,18 +490,20 @@ def scaled(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def summed(conditions: Conditions, low: cython.double, high: cython.double) -> cython.longlong:
-    """Return the sum whose halves were added up; null if there was nothing to add."""
+def sum_of_halves(
+    conditions: Conditions, low: cython.double, high: cython.double
+) -> cython.longlong:
+    """Return a sum of integers from the sums of their lower and upper 32 bits; null if empty."""
     if isnan(low):
         return NULL
     if low > EXACT or low < -EXACT or (not isnan(high) and (high > EXACT or high < -EXACT)):
-        return beyond(conditions)  # of more than two million events: the halves are not exact
+        return overflow(conditions)  # more than two million events: the sums of halves are inexact
     if isnan(high):
         return cython.cast(cython.longlong, low)
     carry: cython.double = floor(low / HALF)
     upper: cython.double = high + carry
     if upper >= 2147483648.0 or upper < -2147483648.0:
-        return beyond(conditions)
+        return overflow(conditions)
     lower: cython.longlong = cython.cast(cython.longlong, low - carry * HALF)
     total: cython.longlong = cython.cast(cython.longlong, upper) * FACTOR + lower
-    return beyond(conditions) if total == NULL else total
+    return overflow(conditions) if total == NULL else total

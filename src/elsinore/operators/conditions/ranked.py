@@ -43,7 +43,7 @@ class OrderCodes:
         new = [value for value in dict.fromkeys(values) if value not in self._codes]
         if not new:
             return None
-        if len(new) <= FEW + len(self._sorted) // 64 and all(map(self._put, new)):
+        if len(new) <= FEW + len(self._sorted) // 64 and all(map(self._insert, new)):
             return None
         before = [value for value in self._sorted if value in self._codes]
         old = np.array([self._codes[value] for value in before], np.int64)
@@ -66,15 +66,15 @@ class OrderCodes:
 
     def keep(self, codes: Ints) -> None:
         """Remove all values except those with the given codes, and constants."""
-        wanted = set(codes.tolist())
+        retained = set(codes.tolist())
         self._sorted = [
             value
             for value in self._sorted
-            if self._codes[value] in wanted or value in self._constants
+            if self._codes[value] in retained or value in self._constants
         ]
         self._codes = {value: self._codes[value] for value in self._sorted}
 
-    def _put(self, value: Any) -> bool:
+    def _insert(self, value: Any) -> bool:
         """Insert a value between its neighbours; return False if there is no code between."""
         place = bisect_left(self._sorted, value)
         ordered, codes = self._sorted, self._codes
@@ -107,7 +107,7 @@ class OrderCodes:
         self._sorted = sorted(self._codes)
 
 
-def replaced(codes: Ints, old: Ints, new: Ints) -> Ints:
+def recoded(codes: Ints, old: Ints, new: Ints) -> Ints:
     """Map codes from `old` to `new`; `old` is ascending and contains all codes."""
     chosen: Ints = new[np.searchsorted(old, codes)]
     return chosen

@@ -67,25 +67,29 @@ class Counters:
         begins = np.flatnonzero(np.diff(by_key, prepend=-1))
         sizes = np.diff(np.append(begins, len(rows)))
         codes = by_key[begins]
-        counted = np.arange(len(rows)) - np.repeat(begins, sizes) + self._counts[by_key]
+        event_positions = np.arange(len(rows)) - np.repeat(begins, sizes) + self._counts[by_key]
         if not self._ordered:
             is_new = np.diff(at, prepend=at[0]) != 0
             is_new[begins] = True
-            goes_on = (self._latest[codes] >= 0) & (self._times[codes] == at[begins])
-            counted[begins] = np.where(goes_on, self._latest[codes], counted[begins])
-            counted = counted[np.maximum.accumulate(np.where(is_new, np.arange(len(rows)), 0))]
-        positions[rows] = counted
+            continues = (self._latest[codes] >= 0) & (self._times[codes] == at[begins])
+            event_positions[begins] = np.where(
+                continues, self._latest[codes], event_positions[begins]
+            )
+            event_positions = event_positions[
+                np.maximum.accumulate(np.where(is_new, np.arange(len(rows)), 0))
+            ]
+        positions[rows] = event_positions
         self._counts[codes] += sizes
         ends = begins + sizes - 1
-        self._times[codes], self._latest[codes] = at[ends], counted[ends]
+        self._times[codes], self._latest[codes] = at[ends], event_positions[ends]
         return positions
 
     def _grow(self, size: int) -> None:
         if size > len(self._counts):
-            more = max(size, 2 * len(self._counts)) - len(self._counts)
-            self._counts = np.append(self._counts, np.zeros(more, np.int64))
-            self._times = np.append(self._times, np.zeros(more, np.int64))
-            self._latest = np.append(self._latest, np.full(more, -1, np.int64))
+            added = max(size, 2 * len(self._counts)) - len(self._counts)
+            self._counts = np.append(self._counts, np.zeros(added, np.int64))
+            self._times = np.append(self._times, np.zeros(added, np.int64))
+            self._latest = np.append(self._latest, np.full(added, -1, np.int64))
 
     def table(self) -> pa.Table:
         """Return the counters as a table."""

@@ -20,9 +20,9 @@ from elsinore.operators.kind import Kind, ResultForm
 from elsinore.operators.operator import Operator, OperatorOptions
 from elsinore.operators.positions.calendar import CalendarDays
 from elsinore.operators.positions.counting import EventCount
-from elsinore.operators.positions.operator import OverDays, OverEvents
+from elsinore.operators.positions.operator import CalendarOperator, CountingOperator
 from elsinore.operators.statistics import OperatorStatistics
-from elsinore.plan import PlanOptions, Sharing, Unit
+from elsinore.plan import PlanOptions, Unit
 
 SUFFIX = "+positions"  # after the module of the inner kind
 BOUNDS = ("window_start", "window_end")
@@ -76,7 +76,7 @@ class PositionedKind:
         value = getattr(self._kind, name)
         if not callable(value):
             return value
-        return lambda *arguments, **named: value(*map(_with_inner_units, arguments), **named)
+        return lambda *arguments, **keywords: value(*map(_with_inner_units, arguments), **keywords)
 
     def claims(self, query: Query) -> bool:
         """Return whether the inner kind claims a query with such windows."""
@@ -101,38 +101,27 @@ class PositionedKind:
             units += [positioned(unit, positions) for unit in inner]
         return units
 
-    def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
+    def specialize(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return a unit specialized for attributes of these types."""
-        inner = self._kind.fitted(_inner(unit), types, declared=declared)
+        inner = self._kind.specialize(_inner(unit), types, declared=declared)
         return positioned(inner, _positions(unit))
-
-    def gathered(self, units: Sequence[Unit], sharing: Sharing, *, record: bool) -> Sequence[Unit]:
-        """Return units with equal positions, combined for a mode of sharing."""
-        by_positions: dict[Positions, list[Unit]] = {}
-        for unit in units:
-            by_positions.setdefault(_positions(unit), []).append(_inner(unit))
-        return [
-            positioned(unit, positions)
-            for positions, inner in by_positions.items()
-            for unit in self._kind.gathered(inner, sharing, record=record)
-        ]
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator."""
         inner, positions = _inner(unit), _positions(unit)
         if isinstance(positions, EventCount):
-            return OverEvents(self._kind, inner, options)
+            return CountingOperator(self._kind, inner, options)
         last = options.last_time
         if last is not None:
             options = replace(options, last_time=positions.position(last))
-        return OverDays(self._kind.operator(inner, options), positions)
+        return CalendarOperator(self._kind.operator(inner, options), positions)
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator from the bytes that `save` returned."""
         inner, positions = _inner(unit), _positions(unit)
         if isinstance(positions, EventCount):
-            return OverEvents.load(self._kind, inner, blob)
-        return OverDays(self._kind.load(inner, blob), positions)
+            return CountingOperator.load(self._kind, inner, blob)
+        return CalendarOperator(self._kind.load(inner, blob), positions)
 
     def result(
         self,

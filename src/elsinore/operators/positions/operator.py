@@ -24,7 +24,7 @@ from elsinore.saved_states import pack, reading_state, table_from_bytes, table_t
 SAVED_BY = "positions 1"
 
 
-class OverDays:
+class CalendarOperator:
     """Wraps an operator; its times are positions in calendar days."""
 
     def __init__(self, inner: Operator, days: CalendarDays) -> None:
@@ -75,14 +75,14 @@ class OverDays:
         return None if position is None else self._days.time(position)
 
 
-class OverEvents:
+class CountingOperator:
     """Wraps an operator; its times are counts of events per key.
 
     Only events close windows, not the passage of time.
     """
 
     def __init__(self, kind: Kind, unit: Unit, options: OperatorOptions) -> None:
-        """`unit`: of the inner kind; other events come to its operator only if it `keeps_all`."""
+        """`unit`: of the inner kind; with `keeps_all`, its operator receives all events."""
         self._unit = unit
         self._final: FinalGroups | None = None
         last_time = None if options.last_time is None else np.iinfo(np.int64).min
@@ -110,15 +110,15 @@ class OverEvents:
         positions = self._counters.positions(keys, to_numpy(batch.column("time")))
         batch = _with_times(batch, positions)
         if self._final is not None:
-            self._final.take(keys, to_numpy(batch.column("group")))
+            self._final.add(keys, to_numpy(batch.column("group")))
         if not self._unit.keeps_all:
             batch = batch.filter(pc.greater_equal(batch.column("class"), 0))
-        yield from self._given(self._inner.process(batch))
+        yield from self._final_outputs(self._inner.process(batch))
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Return the remaining partial outputs at the end of the stream; nothing before."""
         if until is None:
-            yield from self._given(self._inner.close())
+            yield from self._final_outputs(self._inner.close())
 
     def deadline(self) -> int | None:
         """Return None: no window ends by time."""
@@ -142,7 +142,7 @@ class OverEvents:
 
     @classmethod
     @reading_state(SAVED_BY)
-    def load(cls, kind: Kind, unit: Unit, blob: bytes) -> OverEvents:
+    def load(cls, kind: Kind, unit: Unit, blob: bytes) -> CountingOperator:
         """Return the saved operator; raise StateError if the bytes are damaged."""
         arrays = unpack(SAVED_BY, "", blob)
         if not {"counters", "inner"} <= arrays.keys():
@@ -152,7 +152,7 @@ class OverEvents:
         operator._inner = kind.load(unit, arrays["inner"].tobytes())
         return operator
 
-    def _given(self, outputs: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _final_outputs(self, outputs: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of windows that begin at or after a key's first event."""
         for output in outputs:
             rows = output
@@ -174,13 +174,13 @@ class FinalGroups:
         self._has_one_key = not unit.equivalence  # else a group may get further keys at any time
         self._keys = np.zeros(0, np.int64)  # [group]
 
-    def take(self, keys: NDArray[np.int32], groups: NDArray[np.int32]) -> None:
-        """Take the keys of events and their groups."""
-        known = keys >= 0
-        more = int(groups.max(initial=-1)) + 1 - len(self._keys)
-        if more > 0:
-            self._keys = np.append(self._keys, np.full(more, -1, np.int64))
-        self._keys[groups[known]] = keys[known]
+    def add(self, keys: NDArray[np.int32], groups: NDArray[np.int32]) -> None:
+        """Record the key of each group; keys and groups are those of events."""
+        has_key = keys >= 0
+        new_groups = int(groups.max(initial=-1)) + 1 - len(self._keys)
+        if new_groups > 0:
+            self._keys = np.append(self._keys, np.full(new_groups, -1, np.int64))
+        self._keys[groups[has_key]] = keys[has_key]
 
     def rows(self, output: pa.RecordBatch, latest: NDArray[np.int64]) -> pa.RecordBatch:
         """Return the rows of windows that end at or before the latest position of their key."""

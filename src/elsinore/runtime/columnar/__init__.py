@@ -4,24 +4,24 @@ The package does not depend on Spark: it has functions of Arrow batches, which S
 workers call. Spark moves the blobs, and restarts failed tasks.
 """
 
-from elsinore.runtime.columnar.blobs import TRAVELS, Layout, rows_beside
-from elsinore.runtime.columnar.merging import MEMORY, KeyCodes, Merging, together
-from elsinore.runtime.columnar.packing import Combined, CombinesEvents, Packing
-from elsinore.runtime.columnar.runs import Sorted, local_directory
+from elsinore.runtime.columnar.blobs import TRAVELS, Layout, padding_rows
+from elsinore.runtime.columnar.merging import MEMORY, KeyCodes, Merging, paired_batches
+from elsinore.runtime.columnar.packing import CombinedChunk, CombinesEvents, Packing
+from elsinore.runtime.columnar.runs import SortedEvents, local_directory
 from elsinore.runtime.columnar.stretches import Stretches
 
 __all__ = [
     "MEMORY",
     "TRAVELS",
-    "Combined",
+    "CombinedChunk",
     "CombinesEvents",
     "KeyCodes",
     "Layout",
     "Merging",
     "Packing",
-    "Sorted",
+    "SortedEvents",
     "Stretches",
     "local_directory",
-    "rows_beside",
-    "together",
+    "padding_rows",
+    "paired_batches",
 ]

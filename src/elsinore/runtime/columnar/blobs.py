@@ -18,7 +18,7 @@ import pyarrow as pa
 
 TASK_BYTES = 1 << 25  # approximate bytes of blobs that Spark passes to a task at once
 EVENTS_OF_KEY = "events"  # the column of a blob's keys with their numbers of events
-# The rows that Spark shuffles; `acted`: the blob contains actions (`elsinore.operators.panes`).
+# The columns of shuffled rows; `acted`: the blob has actions (`elsinore.operators.panes`).
 TRAVELS = pa.schema([("pid", pa.int32()), ("blob", pa.binary()), ("acted", pa.bool_())])
 
 
@@ -49,7 +49,7 @@ def encode(
     acted: bool = False,
     rows_per_task: int = 0,
 ) -> pa.RecordBatch:
-    """Return rows that travel; each blob is (partition, keys with counts, events or actions).
+    """Return the rows to shuffle; each blob is (partition, keys with counts, events or actions).
 
     rows_per_task: the rows that Spark passes to a task at once; 0 if it limits their bytes instead.
     """
@@ -59,7 +59,7 @@ def encode(
         sink.write(keys.serialize())
         sink.write(events.serialize())
         end = sink.tell()
-        rows = 1 + rows_beside(end - ends[-1], rows_per_task)
+        rows = 1 + padding_rows(end - ends[-1], rows_per_task)
         ends += [end] * rows
         targets += [target] * rows
     offsets = pa.py_buffer(np.array(ends, dtype=np.int32))
@@ -69,7 +69,7 @@ def encode(
     return pa.RecordBatch.from_arrays(columns, schema=TRAVELS)
 
 
-def rows_beside(size: int, rows_per_task: int) -> int:
+def padding_rows(size: int, rows_per_task: int) -> int:
     """Return the number of empty rows that follow a blob of `size` bytes.
 
     rows_per_task: the rows that Spark passes to a task at once; 0 if it limits their bytes instead.
@@ -85,9 +85,9 @@ def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:
     _, starts, data = column.buffers()
     width = np.int64 if pa.types.is_large_binary(column.type) else np.int32
     offsets = np.frombuffer(starts, dtype=width)[column.offset : column.offset + len(column) + 1]
-    there = np.flatnonzero(np.diff(offsets))
-    for first, last in zip(offsets[there].tolist(), offsets[there + 1].tolist(), strict=True):
-        source = pa.BufferReader(data.slice(first, last - first))
+    nonempty = np.flatnonzero(np.diff(offsets))
+    for begin, end in zip(offsets[nonempty].tolist(), offsets[nonempty + 1].tolist(), strict=True):
+        source = pa.BufferReader(data.slice(begin, end - begin))
         keys, events = pa.ipc.read_message(source), pa.ipc.read_message(source)
         yield Blob(
             pa.ipc.read_record_batch(keys, layout.keys_with_counts),

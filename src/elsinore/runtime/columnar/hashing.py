@@ -37,11 +37,11 @@ def hash_rows(columns: Sequence[pa.Array], rows: int) -> Words:
     """
     result = np.full(rows, _GOLDEN)
     for column in columns:
-        result = _mixed(result * _PRIME + _words(column))
+        result = _finalized(result * _PRIME + _words(column))
     return result
 
 
-def _mixed(words: Words) -> Words:
+def _finalized(words: Words) -> Words:
     """Return SplitMix64's finalizer of each word: every bit in depends on every bit out."""
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
@@ -97,6 +97,6 @@ def _text(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the offsets of texts (one more than texts) and their bytes."""
     _, starts, data = column.buffers()
     offsets = np.frombuffer(starts, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
-    first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
-    text = np.frombuffer(data, dtype=np.uint8)[first:last] if data else np.zeros(0, np.uint8)
-    return offsets - first, text
+    begin, end = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
+    text = np.frombuffer(data, dtype=np.uint8)[begin:end] if data else np.zeros(0, np.uint8)
+    return offsets - begin, text

@@ -1,4 +1,4 @@
-"""A compiled merge sort of the runs that stretches of events make."""
+"""A compiled merge sort of events: stretches of rows in time order are merged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def merge_stretches(
     starts: cython.const_longlong[::1],
     times: cython.const_longlong[::1],
     rows: cython.longlong[::1],
-    spare: cython.longlong[::1],
+    buffer: cython.longlong[::1],
     bounds: cython.longlong[::1],
 ) -> None:
     """Fill `rows` with the rows of each key in the order of time, key after key.
 
     stretches: key after key, those of key k from `firsts[k]` on; starts: [stretch] -> its first
     row. Stretches that follow one another in time are one run, and if all do, only their ends are
-    compared. spare: as long as the rows of any key; bounds: longer by one than its stretches.
+    compared. buffer: as long as the rows of any key; bounds: longer by one than its stretches.
     """
     place: cython.Py_ssize_t = 0
     begin: cython.Py_ssize_t
@@ -41,7 +41,7 @@ def merge_stretches(
                     rows[place] = row
                     place += 1
             bounds[runs] = place
-            _merge_runs(runs, bounds, times, rows, spare)
+            _merge_runs(runs, bounds, times, rows, buffer)
 
 
 @cython.cfunc
@@ -52,7 +52,7 @@ def _merge_runs(
     bounds: cython.longlong[::1],
     times: cython.const_longlong[::1],
     rows: cython.longlong[::1],
-    spare: cython.longlong[::1],
+    buffer: cython.longlong[::1],
 ) -> cython.void:
     """Merge rows[bounds[r] : bounds[r + 1]], the runs, two by two until one is left."""
     run: cython.Py_ssize_t
@@ -60,7 +60,7 @@ def _merge_runs(
     while runs > 1:
         merged = 0
         for run in range(0, runs - 1, 2):
-            _merge_two(rows, bounds[run], bounds[run + 1], bounds[run + 2], times, spare)
+            _merge_two(rows, bounds[run], bounds[run + 1], bounds[run + 2], times, buffer)
             bounds[merged] = bounds[run]
             merged += 1
         if runs % 2:
@@ -79,7 +79,7 @@ def _merge_two(
     middle: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
     times: cython.const_longlong[::1],
-    spare: cython.longlong[::1],
+    buffer: cython.longlong[::1],
 ) -> cython.void:
     """Merge rows[first:middle] and rows[middle:last], each in time order; the first before ties."""
     lefts: cython.Py_ssize_t = middle - first
@@ -87,17 +87,17 @@ def _merge_two(
     right: cython.Py_ssize_t = middle
     place: cython.Py_ssize_t = first
     for left in range(lefts):
-        spare[left] = rows[first + left]
+        buffer[left] = rows[first + left]
     left = 0
     while left < lefts and right < last:
-        if times[rows[right]] < times[spare[left]]:
+        if times[rows[right]] < times[buffer[left]]:
             rows[place] = rows[right]
             right += 1
         else:
-            rows[place] = spare[left]
+            rows[place] = buffer[left]
             left += 1
         place += 1
     while left < lefts:
-        rows[place] = spare[left]
+        rows[place] = buffer[left]
         left += 1
         place += 1

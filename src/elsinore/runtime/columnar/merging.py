@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.runtime.columnar.blobs import Blob, Layout, decode
-from elsinore.runtime.columnar.runs import Runs, Sorted
-from elsinore.runtime.columnar.segments import merged_order, with_ties_ordered
+from elsinore.runtime.columnar.runs import Runs, SortedEvents
+from elsinore.runtime.columnar.segments import merged_order, with_sorted_ties
 from elsinore.runtime.keys import encode_keys
 
 MEMORY = 1 << 26  # bytes of blobs that are sorted at once; sorting takes about twice as much more
@@ -33,7 +33,7 @@ class KeyCodes:
     """Assigns codes 0, 1, ... to a partition's keys and groups in the order of arrival."""
 
     layout: Layout
-    group_columns: int  # the number of the first columns of a key that identify its group
+    group_columns: int  # how many of a key's first columns identify its group
     keys: list[pa.Array] = field(default_factory=list)  # the values of each key
     groups: list[pa.Array] = field(default_factory=list)  # those of each group
     group_codes: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
@@ -46,7 +46,7 @@ class KeyCodes:
         ]
         count = sum(blob.keys.num_rows for blob in blobs)
         before = len(self.group_codes)
-        codes, self.keys = _extended(self.keys, columns, before, count)
+        codes, self.keys = _extend_codes(self.keys, columns, before, count)
         fresh = [column.slice(before) for column in self.keys[: self.group_columns]]
         new = (int(codes.max()) + 1 if count else 0) - before
         if new > 0 and self.group_columns == len(self.layout.keys):  # a group is a key
@@ -54,27 +54,27 @@ class KeyCodes:
             self.group_codes = np.arange(before + new, dtype=np.int32)
         elif new > 0:
             known = len(self.groups[0]) if self.groups else 0
-            groups, self.groups = _extended(self.groups, fresh, known, new)
+            groups, self.groups = _extend_codes(self.groups, fresh, known, new)
             self.group_codes = np.concatenate((self.group_codes, groups))
         return codes
 
 
-def _extended(
-    known: list[pa.Array], columns: list[pa.Array], before: int, rows: int
+def _extend_codes(
+    known_values: list[pa.Array], columns: list[pa.Array], before: int, rows: int
 ) -> tuple[Codes, list[pa.Array]]:
-    """Return codes of rows, continuing `before` codes of `known` values, and all codes' values."""
+    """Return the codes of rows, after `before` codes of known values, and all codes' values."""
     if not columns:
         return np.zeros(rows, dtype=np.int32), []
     if before:
-        columns = [pa.concat_arrays(both) for both in zip(known, columns, strict=True)]
-    coded = encode_keys(columns, [], [], before + rows)
+        columns = [pa.concat_arrays(pair) for pair in zip(known_values, columns, strict=True)]
+    keys = encode_keys(columns, [], [], before + rows)
     # example: the first row of each code, so that known values keep their codes
-    codes = np.flatnonzero(coded.example >= 0)
-    by_first = codes[np.argsort(coded.example[codes], kind="stable")]
-    places = np.empty(len(coded.example), dtype=np.int32)
+    codes = np.flatnonzero(keys.example >= 0)
+    by_first = codes[np.argsort(keys.example[codes], kind="stable")]
+    places = np.empty(len(keys.example), dtype=np.int32)
     places[by_first] = np.arange(len(by_first), dtype=np.int32)
-    examples = pa.array(coded.example[by_first])
-    return places[coded.group[before:]], [column.take(examples) for column in columns]
+    examples = pa.array(keys.example[by_first])
+    return places[keys.group[before:]], [column.take(examples) for column in columns]
 
 
 @dataclass(slots=True)
@@ -123,22 +123,22 @@ class Merging:
             self.rows += blob.events.num_rows
             self._bytes += blob.events.nbytes + blob.keys.nbytes
 
-    def batches(self) -> Iterator[Sorted]:
+    def batches(self) -> Iterator[SortedEvents]:
         """Yield all events in order."""
         if self._disk.runs:
             if self._blobs:
                 self._spill()
-            for block in self._merged():
-                yield from self._cut(block)
+            for block in self._merged_blocks():
+                yield from self._split(block)
         elif self._blobs:
-            ordering = self._ordering()
+            ordering = self._sort_pending()
             yield from ordering.batches(self.batch_rows)
 
-    def _cut(self, block: Sorted) -> Iterator[Sorted]:
+    def _split(self, block: SortedEvents) -> Iterator[SortedEvents]:
         for start in range(0, len(block.key), self.batch_rows):
             yield block.slice(start, min(start + self.batch_rows, len(block.key)))
 
-    def _ordering(self) -> _Ordering:
+    def _sort_pending(self) -> _Ordering:
         """Return the sorted events of the pending blobs, and clear these."""
         # In the order of their first times: then most keys' stretches need no merging.
         blobs = [blob for blob in self._blobs if blob.events.num_rows]
@@ -153,19 +153,19 @@ class Merging:
         self._blobs, self._bytes = [], 0
         del blobs  # and the memory that Spark passed
         events = pa.RecordBatch.from_arrays(columns, schema=self.layout.events)
-        return _ordered(
+        return _sort_order(
             events, codes, lengths.astype(np.int64), self.codes.group_codes, self.orders
         )
 
-    def _merged(self) -> Iterator[Sorted]:
+    def _merged_blocks(self) -> Iterator[SortedEvents]:
         """Yield the runs' events in order, block by block."""
         width = max(1, self.spilled_bytes // sum(run.rows for run in self._disk.runs))
         rows = max(1, int(self.memory * BLOCK_SHARE) // width)
         while parts := self._disk.next(rows):
             yield self._block(parts)
 
-    def _block(self, parts: list[Sorted]) -> Sorted:
-        """Return parts of runs as one."""
+    def _block(self, parts: list[SortedEvents]) -> SortedEvents:
+        """Return parts of runs as one block."""
         keys = np.concatenate([part.key for part in parts])
         borders = np.cumsum([0, *(len(part.key) for part in parts)])
         starts = np.union1d(np.flatnonzero(np.diff(keys, prepend=-1)), borders[:-1])
@@ -175,22 +175,22 @@ class Merging:
             for n in range(len(self.layout.events))
         ]
         events = pa.RecordBatch.from_arrays(columns, schema=self.layout.events)
-        ordering = _ordered(events, keys[starts], lengths, self.codes.group_codes, self.orders)
+        ordering = _sort_order(events, keys[starts], lengths, self.codes.group_codes, self.orders)
         return ordering.take(0, len(keys))
 
     def _spill(self) -> None:
         """Sort the pending blobs and write them as a run."""
-        ordering = self._ordering()
+        ordering = self._sort_pending()
         size = max(LEAST_CHUNK, int(self.memory * CHUNK_SHARE))
         width = max(1, ordering.events.nbytes // len(ordering.rows))
         self._disk.add(ordering.batches(max(1, size // width)))
         pa.default_memory_pool().release_unused()
 
 
-def together(first: Merging, second: Merging) -> Iterator[tuple[Sorted, Sorted]]:
+def paired_batches(first: Merging, second: Merging) -> Iterator[tuple[SortedEvents, SortedEvents]]:
     """Yield the sorted events of two `Merging` with shared codes, in pairs of the same keys."""
     first_batches, second_batches = first.batches(), second.batches()
-    nothing = Sorted.empty(first.layout), Sorted.empty(second.layout)
+    nothing = SortedEvents.empty(first.layout), SortedEvents.empty(second.layout)
     left, right = next(first_batches, None), next(second_batches, None)
     while left is not None and right is not None:
         end = min(left.place(-1), right.place(-1))
@@ -216,16 +216,16 @@ class _Ordering:
     group: Codes  # of the rows, in order
     key: Codes
 
-    def take(self, start: int, stop: int) -> Sorted:
+    def take(self, start: int, stop: int) -> SortedEvents:
         rows = pa.array(self.rows[start:stop])
-        return Sorted(self.group[start:stop], self.key[start:stop], self.events.take(rows))
+        return SortedEvents(self.group[start:stop], self.key[start:stop], self.events.take(rows))
 
-    def batches(self, rows: int) -> Iterator[Sorted]:
+    def batches(self, rows: int) -> Iterator[SortedEvents]:
         for start in range(0, len(self.rows), rows):
             yield self.take(start, min(start + rows, len(self.rows)))
 
 
-def _ordered(
+def _sort_order(
     events: pa.RecordBatch, codes: Codes, lengths: Ints, group_codes: Codes, orders: Sequence[str]
 ) -> _Ordering:
     """Return the order of events that lie as stretches of one key each.
@@ -242,5 +242,5 @@ def _ordered(
     counts = np.bincount(stretch_ranks, weights=lengths, minlength=len(by_group)).astype(np.int64)
     key = np.repeat(by_group, counts)
     if orders:
-        rows = with_ties_ordered(rows, key, times[rows], [events.column(name) for name in orders])
+        rows = with_sorted_ties(rows, key, times[rows], [events.column(name) for name in orders])
     return _Ordering(events, rows, group_codes[key], key)

@@ -18,15 +18,15 @@ from elsinore.runtime.columnar.stretches import Stretches
 from elsinore.runtime.keys import encode_keys
 from elsinore.runtime.simultaneous import DISORDERED, order_of
 
-CHUNK_ROWS = 1 << 20  # events that are ordered at once; more give longer runs of a key
+CHUNK_ROWS = 1 << 20  # events that are sorted at once; with more, each key has longer runs
 CHUNK_BYTES = 1 << 25  # as above, of their columns; a task holds about four times as much
 BLOB_BYTES = 1 << 22  # a blob's events; Spark copies whole rows
 
 
-class Combined(NamedTuple):
-    """The events of a chunk that are still sent, and the actions that replace the others."""
+class CombinedChunk(NamedTuple):
+    """The events of a chunk that are sent one by one, and the actions that replace the others."""
 
-    left: NDArray[np.bool_]  # [row] -> whether the event travels
+    remaining: NDArray[np.bool_]  # [row] -> whether the event travels
     events: pa.RecordBatch  # those that do
     key: NDArray[np.int64]  # [action] -> the place of its key
     actions: pa.RecordBatch
@@ -39,7 +39,7 @@ class CombinesEvents(Protocol):
     def layout(self) -> pa.Schema:
         """The columns of actions, which begin with `time`."""
 
-    def __call__(self, starts: NDArray[np.int64], events: pa.RecordBatch) -> Combined:
+    def __call__(self, starts: NDArray[np.int64], events: pa.RecordBatch) -> CombinedChunk:
         """Combine events; rows starts[key] to starts[key + 1] - 1 are a key's, in time order."""
 
 
@@ -49,9 +49,9 @@ class Packing:
 
     Calling it with batches that have the layout's columns of keys and events yields rows
     (`pid`, `blob`): all events of a key have one `pid`, below `partitions`, whichever task packs
-    them. A blob's events are key after key, each key's in time order; simultaneous ones stay as
-    they came. Memory is a few chunks', however many events come. rows_per_task: how many rows Spark
-    gives a task at once, whatever their size.
+    them. A blob's events are key after key, each key's in time order; simultaneous ones keep
+    their order. Memory is that of a few chunks, however many events come. rows_per_task: the number
+    of rows that Spark gives a task at once, whatever their size.
 
     With `stretches`, a key's events have one `pid` for each of its stretches of time, and events
     in windows of two stretches travel twice.
@@ -91,19 +91,19 @@ class Packing:
         """Yield the blobs of a chunk, combining events where that is cheaper; empties the chunk."""
         targets, starts, keys, events = self._by_key(chunk)
         combined_rows = combine(starts, events)
-        left = np.concatenate(([0], np.cumsum(combined_rows.left)))[starts]
+        remaining = np.concatenate(([0], np.cumsum(combined_rows.remaining)))[starts]
         counts = np.bincount(combined_rows.key, minlength=len(keys[0]) if keys else 1)
         action_starts = np.concatenate(([0], np.cumsum(counts)))
-        for acted, bounds, rows in (
-            (False, left, combined_rows.events),
+        for is_of_actions, bounds, rows in (
+            (False, remaining, combined_rows.events),
             (True, action_starts, combined_rows.actions),
         ):
             if rows.num_rows:
-                there = np.flatnonzero(np.diff(bounds))
-                some = [column.take(pa.array(there)) for column in keys]
-                begins = np.append(bounds[there], rows.num_rows)
-                blobs = list(self._blobs(targets[there], begins, some, rows))
-                yield encode(blobs, acted=acted, rows_per_task=self.rows_per_task)
+                nonempty = np.flatnonzero(np.diff(bounds))
+                some = [column.take(pa.array(nonempty)) for column in keys]
+                begins = np.append(bounds[nonempty], rows.num_rows)
+                blobs = list(self._blobs(targets[nonempty], begins, some, rows))
+                yield encode(blobs, acted=is_of_actions, rows_per_task=self.rows_per_task)
 
     def _by_key(
         self, chunk: list[pa.RecordBatch]
@@ -116,14 +116,14 @@ class Packing:
         chunk.clear()
         table = table.combine_chunks()
         values = [same_floats(_whole(table.column(name))) for name in self.layout.keys.names]
-        coded = encode_keys(values, [], [], table.num_rows)
-        codes = np.flatnonzero(coded.example >= 0)
-        distinct = [column.take(pa.array(coded.example[codes])) for column in values]
+        key_codes = encode_keys(values, [], [], table.num_rows)
+        codes = np.flatnonzero(key_codes.example >= 0)
+        distinct = [column.take(pa.array(key_codes.example[codes])) for column in values]
         hashes = (hash_rows(distinct, len(codes)) % np.uint64(self.partitions)).astype(np.int64)
         places = np.argsort(hashes, kind="stable")
-        ranks = np.full(len(coded.example), -1, dtype=np.int32)
+        ranks = np.full(len(key_codes.example), -1, dtype=np.int32)
         ranks[codes[places]] = np.arange(len(codes), dtype=np.int32)
-        key, targets = ranks[coded.group], hashes[places]
+        key, targets = ranks[key_codes.group], hashes[places]
         times = table.column("time").to_numpy()
         order, starts = _by_key_and_time(key, len(codes), times)
         if self.stretches is not None and self.partitions > 1 and len(order):
@@ -163,9 +163,9 @@ class Packing:
         bound_for, key, lengths = bound_for[by], key[by], lengths[by]
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1]) + np.repeat(firsts[by] - ends + lengths, lengths)
-        fresh = np.flatnonzero(np.diff(bound_for, prepend=-1) | np.diff(key, prepend=-1))
-        starts = np.append((ends - lengths)[fresh], ends[-1])
-        return order[places], starts, key[fresh], bound_for[fresh]
+        new_parts = np.flatnonzero(np.diff(bound_for, prepend=-1) | np.diff(key, prepend=-1))
+        starts = np.append((ends - lengths)[new_parts], ends[-1])
+        return order[places], starts, key[new_parts], bound_for[new_parts]
 
     def _blobs(
         self,
@@ -176,22 +176,22 @@ class Packing:
     ) -> Iterator[tuple[int, pa.RecordBatch, pa.RecordBatch]]:
         """Yield each partition's blobs; a long one is cut, within a key if need be."""
         width = max(1, events.nbytes // max(1, events.num_rows))
-        most = max(1, self.blob_bytes // width)
+        max_rows = max(1, self.blob_bytes // width)
         edges = np.flatnonzero(np.diff(targets, prepend=-1, append=-1))
         for first_key, end_key in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             target = int(targets[first_key])
             end = int(starts[end_key])
-            for start in range(int(starts[first_key]), end, most):
-                stop = min(start + most, end)
+            for start in range(int(starts[first_key]), end, max_rows):
+                stop = min(start + max_rows, end)
                 first = int(np.searchsorted(starts, start, side="right")) - 1
                 last = int(np.searchsorted(starts, stop, side="left"))
                 bounds = np.clip(starts[first : last + 1], start, stop)
                 counts = pa.array(np.diff(bounds).astype(np.int32))
                 columns = [column.slice(first, last - first) for column in keys]
-                counted = pa.RecordBatch.from_arrays(
+                keys_of_blob = pa.RecordBatch.from_arrays(
                     [*columns, counts], schema=self.layout.keys_with_counts
                 )
-                yield target, counted, events.slice(start, stop - start)
+                yield target, keys_of_blob, events.slice(start, stop - start)
 
 
 def _by_key_and_time(
@@ -211,7 +211,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _plain(column: pa.Array, kind: Any) -> pa.Array:
-    """Return a column as the type that travels."""
+    """Return a column as the type in which it is shuffled."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     return column if column.type == kind else column.cast(kind)

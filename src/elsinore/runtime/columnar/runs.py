@@ -26,7 +26,7 @@ Place = tuple[int, int, int]  # of an event in the order: its group, key and tim
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedEvents:
     """Events in order: by group, key and time; `events` has a row for each of `group`."""
 
     group: Codes
@@ -39,15 +39,15 @@ class Sorted:
         return np.asarray(self.events.column("time").to_numpy())
 
     @classmethod
-    def empty(cls, layout: Layout) -> Sorted:
+    def empty(cls, layout: Layout) -> SortedEvents:
         """Return a batch without events."""
         codes = np.zeros(0, np.int32)
         columns = [pa.array([], field.type) for field in layout.events]
         return cls(codes, codes, pa.RecordBatch.from_arrays(columns, schema=layout.events))
 
-    def slice(self, start: int, stop: int) -> Sorted:
+    def slice(self, start: int, stop: int) -> SortedEvents:
         """Return some of the rows, as views."""
-        return Sorted(
+        return SortedEvents(
             self.group[start:stop], self.key[start:stop], self.events.slice(start, stop - start)
         )
 
@@ -59,9 +59,9 @@ class Sorted:
         """Return the first row from `start` on that is not before `place` (or is after it)."""
         low, high = start, len(self.key)
         columns: tuple[NDArray[Any], ...] = (self.group, self.key, self.times)
-        for values, wanted in zip(columns, place, strict=True):
+        for values, value in zip(columns, place, strict=True):
             # of the column's own type: for another NumPy would copy all of it
-            needle = values.dtype.type(wanted)
+            needle = values.dtype.type(value)
             low, high = (
                 low + int(np.searchsorted(values[low:high], needle, side=s))
                 for s in ("left", "right")
@@ -81,7 +81,7 @@ class Run:
     file: IO[bytes]
     places: list[tuple[int, int, int]]  # of each chunk in the file: where, how long, how many rows
     firsts: list[Place]  # the first event of each chunk
-    _ahead: Sorted | None = None  # the remaining events of the chunk before `_next`
+    _ahead: SortedEvents | None = None  # the remaining events of the chunk before `_next`
     _next: int = 0
 
     @property
@@ -91,18 +91,18 @@ class Run:
 
     @property
     def rows(self) -> int:
-        """The number of its events, including those already taken."""
+        """The number of events in the file, including those that were removed."""
         return sum(rows for _, _, rows in self.places)
 
     @property
     def head(self) -> Place | None:
-        """The place of the first event that has not been taken; None if all have."""
+        """The sort key of the first remaining event; None if there is none."""
         if self._ahead is not None:
             return self._ahead.place(0)
         return self.firsts[self._next] if self._next < len(self.firsts) else None
 
     def later(self, block: int) -> Place | None:
-        """Return the place of an event about `block` after the first; None if all are before."""
+        """Return the sort key of an event about `block` rows after the first, or None."""
         number, before = self._next, 0
         if self._ahead is not None:
             before = len(self._ahead.key)
@@ -113,11 +113,11 @@ class Run:
             number += 1
         return self.firsts[number] if number < len(self.firsts) else None
 
-    def take(self, pivot: Place | None, *, side: str) -> Iterator[Sorted]:
-        """Take the events before `pivot` (with side "right": up to and at it), or all."""
+    def take(self, pivot: Place | None, *, side: str) -> Iterator[SortedEvents]:
+        """Take out the events before `pivot` (with side "right": also those at it), or all."""
         while self.head is not None:
             if self._ahead is None:
-                if pivot is not None and not _comes(self.firsts[self._next], pivot, side):
+                if pivot is not None and not _precedes(self.firsts[self._next], pivot, side):
                     return
                 self._ahead = self._read(*self.places[self._next][:2])
                 self._next += 1
@@ -130,16 +130,16 @@ class Run:
                 return
             self._ahead = None
 
-    def _read(self, where: int, size: int) -> Sorted:
+    def _read(self, where: int, size: int) -> SortedEvents:
         message = pa.py_buffer(os.pread(self.file.fileno(), size, where))
         batch = pa.ipc.read_record_batch(message, self.schema)
         events = pa.RecordBatch.from_arrays(
             batch.columns[2:], schema=pa.schema(list(self.schema)[2:])
         )
-        return Sorted(batch.column(0).to_numpy(), batch.column(1).to_numpy(), events)
+        return SortedEvents(batch.column(0).to_numpy(), batch.column(1).to_numpy(), events)
 
 
-def _comes(place: Place, pivot: Place, side: str) -> bool:
+def _precedes(place: Place, pivot: Place, side: str) -> bool:
     return place <= pivot if side == "right" else place < pivot
 
 
@@ -151,7 +151,7 @@ class Runs:
     runs: list[Run] = field(default_factory=list)
     _file: IO[bytes] | None = None
 
-    def add(self, chunks: Iterable[Sorted]) -> None:
+    def add(self, chunks: Iterable[SortedEvents]) -> None:
         """Write a run, given as chunks. Raises InputError if the disk is full."""
         where = local_directory()
         schema = pa.schema([("group", pa.int32()), ("key", pa.int32()), *self.layout.events])
@@ -176,7 +176,7 @@ class Runs:
             ) from error
         self.runs.append(Run(schema=schema, file=self._file, places=places, firsts=firsts))
 
-    def next(self, rows: int) -> list[Sorted]:
+    def next(self, rows: int) -> list[SortedEvents]:
         """Take at most about `rows` rows: events that precede all remaining ones.
 
         A block is `rows` divided by the number of runs that contribute. The pivot is the least of
@@ -213,6 +213,6 @@ def _pivot(
 
 def local_directory() -> str:
     """Return a folder on a disk of this machine: one of Spark's, else the system's."""
-    named = [name for name in os.environ.get(LOCAL_DIRECTORIES, "").split(",") if name]
-    named = [name for name in named if os.path.isdir(name)]
-    return named[os.getpid() % len(named)] if named else tempfile.gettempdir()
+    directories = [name for name in os.environ.get(LOCAL_DIRECTORIES, "").split(",") if name]
+    directories = [name for name in directories if os.path.isdir(name)]
+    return directories[os.getpid() % len(directories)] if directories else tempfile.gettempdir()

@@ -1,4 +1,4 @@
-"""Merging stretches of events, each of one key and in time order, into the order of keys."""
+"""Merging stretches of events, each of one key and in time order, into one order by key."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def merged_order(ranks: NDArray[np.int32], lengths: Ints, keys: int, times: Ints
     rows = np.empty(len(times), dtype=np.int64)
     most_rows = int(np.bincount(ranks, lengths).max(initial=0))
     most_stretches = int(np.diff(firsts).max(initial=0))
-    spare, bounds = np.empty(most_rows, np.int64), np.empty(most_stretches + 1, np.int64)
+    buffer, bounds = np.empty(most_rows, np.int64), np.empty(most_stretches + 1, np.int64)
     times = np.ascontiguousarray(times)
-    merge_stretches(stretches, firsts, starts, times, rows, spare, bounds)
+    merge_stretches(stretches, firsts, starts, times, rows, buffer, bounds)
     return rows
 
 
-def with_ties_ordered(
+def with_sorted_ties(
     rows: Ints, keys: NDArray[np.int32], times: Ints, orders: Sequence[pa.Array]
 ) -> Ints:
     """Return `rows` with the events of one key and time in the order of other columns.

@@ -39,7 +39,7 @@ from elsinore.runtime.travelling import operator_batch
 from elsinore.saved_states import reading_state, table_from_bytes, table_to_bytes
 
 OWNER = "a bucket of a live stream"
-FEW_KEYS = 1 << 10  # up to so many keys, unused codes are not searched for
+FEW_KEYS = 1 << 10  # with at most so many keys, unused codes are not searched for
 
 
 class Bucket:
@@ -62,7 +62,7 @@ class Bucket:
         self._ties = [] if setup.options.ordered else [Ties(unit) for unit in setup.units]
         self._watermark: int | None = None
         self._late = 0
-        self._many = FEW_KEYS
+        self._release_size = FEW_KEYS
 
     # --- events
 
@@ -82,7 +82,7 @@ class Bucket:
         return late
 
     def add_packed(self, blobs: pa.Array) -> pa.Table | None:
-        """Add the events of blobs (`elsinore.runtime.columnar.Packing`); return those late."""
+        """Add the events of blobs (`elsinore.runtime.columnar.Packing`); return the late ones."""
         return self.add(unpacked_events(self.setup.layout, blobs))
 
     def advance(self, until: int) -> Iterator[pa.RecordBatch]:
@@ -95,7 +95,7 @@ class Bucket:
         if moves or (until == self._watermark and first is not None and first <= until):
             yield from self._run(until)
             self._watermark = until
-            if self._codes.count >= self._many:
+            if self._codes.count >= self._release_size:
                 self._release_codes()
 
     def end(self) -> Iterator[pa.RecordBatch]:
@@ -207,24 +207,24 @@ class Bucket:
 
         Tied events are those of the first batch that had some.
         """
-        tied = [ties.count for ties in self._ties] or [0] * len(self._operators)
+        tied_counts = [ties.count for ties in self._ties] or [0] * len(self._operators)
         return [
             replace(operator.statistics, tied=count)
-            for operator, count in zip(self._operators, tied, strict=True)
+            for operator, count in zip(self._operators, tied_counts, strict=True)
         ]
 
     def open_keys(self) -> NDArray[np.int32]:
         """Return the codes of keys that some operator still needs, ascending."""
         by_operator = [operator.open_keys() for operator in self._operators]
-        known = [codes for codes in by_operator if codes is not None]
-        if len(known) < len(by_operator):
+        open_codes = [codes for codes in by_operator if codes is not None]
+        if len(open_codes) < len(by_operator):
             return self._codes.saved()[0]
-        return np.unique(np.concatenate(known)).astype(np.int32, copy=False)
+        return np.unique(np.concatenate(open_codes)).astype(np.int32, copy=False)
 
     def _release_codes(self) -> None:
         """Release the codes of keys that no operator needs."""
         self._codes.release_except(self.open_keys())
-        self._many = max(FEW_KEYS, 2 * self._codes.count)
+        self._release_size = max(FEW_KEYS, 2 * self._codes.count)
 
     # --- state
 
@@ -260,10 +260,13 @@ class Bucket:
         """
         facts, parts = unpack_state(OWNER, blob)
         with reading_state(OWNER):
-            saved, units = facts["units"], [list(unit.names) for unit in setup.units]
-            if any(unit not in saved for unit in units) or not (drop or len(saved) == len(units)):
+            saved_units, units = facts["units"], [list(unit.names) for unit in setup.units]
+            if any(unit not in saved_units for unit in units) or not (
+                drop or len(saved_units) == len(units)
+            ):
                 raise StateError(
-                    f"The saved state is of the queries {_listed(saved)}, not of {_listed(units)}."
+                    f"The saved state is of the queries {_unit_names(saved_units)}, "
+                    f"not of {_unit_names(units)}."
                 )
             operators = [
                 kind_for(unit).load(unit, bytes(parts[_part(unit)])) for unit in setup.units
@@ -293,5 +296,5 @@ def _part(unit: Unit) -> str:
     return f"operator of {', '.join(unit.names)}"
 
 
-def _listed(units: Sequence[Sequence[str]]) -> str:
+def _unit_names(units: Sequence[Sequence[str]]) -> str:
     return ", ".join(name for names in units for name in names)

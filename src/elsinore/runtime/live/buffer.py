@@ -36,17 +36,17 @@ class ReorderBuffer:
 
     @property
     def rows(self) -> int:
-        """The number of events that wait."""
+        """The number of buffered events."""
         return sum(waiting.events.num_rows for waiting in self._waiting)
 
     @property
     def first(self) -> int | None:
-        """The least time of the events that wait."""
+        """The least time of the buffered events."""
         return min((waiting.first for waiting in self._waiting), default=None)
 
     @property
     def events(self) -> pa.Table:
-        """The events that wait, in the order of arrival."""
+        """The buffered events, in the order of arrival."""
         return pa.concat_tables([self._schema.empty_table(), *(w.events for w in self._waiting)])
 
     def add(self, events: pa.Table) -> None:
@@ -60,25 +60,25 @@ class ReorderBuffer:
 
         Returns None if there are none.
         """
-        due, later = [], []
+        released, later = [], []
         for waiting in self._waiting:
             if until is None or waiting.last < until:
-                due.append(waiting.events)
+                released.append(waiting.events)
             elif waiting.first >= until:
                 later.append(waiting)
             else:
                 times = whole(waiting.events.column("time")).to_numpy()
                 is_due = times < until
-                due.append(waiting.events.filter(pa.array(is_due)))
+                released.append(waiting.events.filter(pa.array(is_due)))
                 stays = waiting.events.filter(pa.array(~is_due))
                 later.append(_Waiting(stays, int(times[~is_due].min()), waiting.last))
         self._waiting = later
-        if not due:
+        if not released:
             return None
-        table = pa.concat_tables(due).combine_chunks()
-        return self._ordered(table.to_batches()[0])
+        table = pa.concat_tables(released).combine_chunks()
+        return self._sorted_events(table.to_batches()[0])
 
-    def _ordered(self, events: pa.RecordBatch) -> pa.RecordBatch:
+    def _sorted_events(self, events: pa.RecordBatch) -> pa.RecordBatch:
         times = events.column("time").to_numpy()
         if self._orders:
             keys = pa.table({name: events.column(name) for name in ("time", *self._orders)})

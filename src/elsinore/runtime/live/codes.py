@@ -44,8 +44,8 @@ class CodeTable:
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self._hashes = np.zeros(0, np.uint64)  # of the codes in use, ascending
-        self._hashed = np.zeros(0, np.int32)  # the code of each hash
-        self._collided: dict[tuple[object, ...], int] = {}  # codes of rows with another row's hash
+        self._codes_by_hash = np.zeros(0, np.int32)  # the code of each hash
+        self._colliding: dict[tuple[object, ...], int] = {}  # codes of rows with another row's hash
         self._values = [pa.chunked_array([], kind) for kind in types]
         self._rows = 0  # of values, including those of released codes
         self._row_of = np.zeros(0, np.int64)  # [code] -> its row of values, or FREE
@@ -71,18 +71,18 @@ class CodeTable:
 
         columns: plain arrays of the table's types.
         """
-        numbered = encode_keys(columns, [], [], rows)
-        present = np.flatnonzero(numbered.example >= 0)
-        example = numbered.example[present]
+        row_codes = encode_keys(columns, [], [], rows)
+        present = np.flatnonzero(row_codes.example >= 0)
+        example = row_codes.example[present]
         distinct = [same_floats(column.take(pa.array(example))) for column in columns]
         codes = self._look_up(distinct, len(example))
         new = np.flatnonzero(codes == FREE)
         if len(new):
             codes[new] = self._take_codes(len(new))
             self._insert([column.take(pa.array(new)) for column in distinct], codes[new])
-        codes_by_number = np.full(len(numbered.example), FREE, np.int32)
+        codes_by_number = np.full(len(row_codes.example), FREE, np.int32)
         codes_by_number[present] = codes
-        return codes_by_number[numbered.group], codes[new], example[new]
+        return codes_by_number[row_codes.group], codes[new], example[new]
 
     def take(self, codes: Codes) -> list[pa.Array]:
         """Return the values of some codes in use."""
@@ -91,16 +91,16 @@ class CodeTable:
 
     def release_except(self, codes: Codes) -> None:
         """Release all codes except `codes`."""
-        used = np.zeros(self.size, dtype=bool)
-        used[codes] = True
-        released = np.flatnonzero(~used & (self._row_of >= 0))
+        in_use = np.zeros(self.size, dtype=bool)
+        in_use[codes] = True
+        released = np.flatnonzero(~in_use & (self._row_of >= 0))
         if not len(released):
             return
         self._row_of[released] = FREE
         self._free += released[::-1].tolist()
-        stay = used[self._hashed]
-        self._hashes, self._hashed = self._hashes[stay], self._hashed[stay]
-        self._collided = {key: code for key, code in self._collided.items() if used[code]}
+        stay = in_use[self._codes_by_hash]
+        self._hashes, self._codes_by_hash = self._hashes[stay], self._codes_by_hash[stay]
+        self._colliding = {key: code for key, code in self._colliding.items() if in_use[code]}
         if self._rows > 2 * self.count:
             self._compact()
 
@@ -123,13 +123,13 @@ class CodeTable:
         hashes = hash_rows(distinct, rows)
         places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
         matching = np.flatnonzero(self._hashes[places] == hashes)
-        codes[matching] = self._hashed[places[matching]]
-        known = self.take(codes[matching])
+        codes[matching] = self._codes_by_hash[places[matching]]
+        stored_values = self.take(codes[matching])
         equal = np.ones(len(matching), dtype=bool)
-        for column, values in zip(distinct, known, strict=True):
+        for column, values in zip(distinct, stored_values, strict=True):
             equal &= _equal(column.take(pa.array(matching)), values)
         for row in matching[~equal].tolist():
-            codes[row] = self._collided.get(_row(distinct, row), FREE)
+            codes[row] = self._colliding.get(_row(distinct, row), FREE)
         return codes
 
     def _take_codes(self, count: int) -> Codes:
@@ -150,14 +150,15 @@ class CodeTable:
             places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
             first &= self._hashes[places] != hashes
         for place in np.flatnonzero(~first).tolist():
-            self._collided[_row(values, int(order[place]))] = int(sorted_codes[place])
+            self._colliding[_row(values, int(order[place]))] = int(sorted_codes[place])
         places = np.searchsorted(self._hashes, hashes[first])
         self._hashes = np.insert(self._hashes, places, hashes[first])
-        self._hashed = np.insert(self._hashed, places, sorted_codes[first])
+        self._codes_by_hash = np.insert(self._codes_by_hash, places, sorted_codes[first])
         self._row_of[codes] = np.arange(self._rows, self._rows + len(codes))
         self._rows += len(codes)
         self._values = [
-            _appended(known, added) for known, added in zip(self._values, values, strict=True)
+            _append(values_before, added)
+            for values_before, added in zip(self._values, values, strict=True)
         ]
 
     def _compact(self) -> None:
@@ -207,8 +208,8 @@ class KeyCodes:
         if self._groups is self._keys:
             return codes, codes
         if len(new):
-            taken = pa.array(examples)
-            new_values = [column.take(taken) for column in columns[: self._group_columns]]
+            example_rows = pa.array(examples)
+            new_values = [column.take(example_rows) for column in columns[: self._group_columns]]
             self._put_groups(new, self._groups.encode(new_values, len(new))[0])
         return codes, self._group_of[codes]
 
@@ -242,10 +243,10 @@ class KeyCodes:
         if group_columns == len(codes._types):
             codes._groups = codes._keys
             return codes
-        used, examples = np.unique(groups, return_index=True)
+        group_codes, examples = np.unique(groups, return_index=True)
         group_values = [column.take(pa.array(examples)) for column in values[:group_columns]]
         codes._groups = CodeTable.restored(
-            types[:group_columns], group_values, used.astype(np.int32)
+            types[:group_columns], group_values, group_codes.astype(np.int32)
         )
         codes._put_groups(keys, groups)
         return codes
@@ -256,7 +257,7 @@ class KeyCodes:
         self._group_of[keys] = groups
 
 
-def _appended(known: pa.ChunkedArray, added: pa.Array) -> pa.ChunkedArray:
+def _append(known: pa.ChunkedArray, added: pa.Array) -> pa.ChunkedArray:
     chunks = [*known.chunks, added]
     if len(chunks) > MOST_CHUNKS:
         chunks = [pa.concat_arrays(chunks)]
@@ -269,10 +270,10 @@ def _equal(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
     if pa.types.is_floating(left.type):
         equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
     both_null = pc.and_(left.is_null(), right.is_null())
-    same: NDArray[np.bool_] = pc.or_(both_null, pc.fill_null(equal, False)).to_numpy(
+    is_equal: NDArray[np.bool_] = pc.or_(both_null, pc.fill_null(equal, False)).to_numpy(
         zero_copy_only=False
     )
-    return same
+    return is_equal
 
 
 def _row(columns: Sequence[pa.Array], row: int) -> tuple[object, ...]:

@@ -59,9 +59,9 @@ class UsableEvents:
 class Admission:
     """Usable events of a batch, divided by whether a live run may add them.
 
-    `events` are accepted, `late` are before the watermark, `ahead` are too far ahead of the clock.
-    The latter two have a last column with the reason, and are None if empty. `greatest` is the
-    greatest time of the events that are not too far ahead; None if there are none.
+    `events` are accepted, `late` ones are before the watermark, `ahead` ones are too far ahead of
+    the clock. The latter two have a last column with the reason, and are None if empty. `greatest`
+    is the greatest time of the events that are not too far ahead; None if there are none.
     """
 
     events: UsableEvents
@@ -119,7 +119,7 @@ class EventReader:
         Raises InputError if some are not usable and that is not allowed (`rejects`), and if the
         columns are not those of the schema.
         """
-        table, options = self._fitting(table), self.options
+        table, options = self._cast_to_schema(table), self.options
         time = evaluate_sql(options.time, table, "time")
         self._check_text(time)
         types = types_of(table, options.type)
@@ -127,10 +127,10 @@ class EventReader:
             time, options.time_unit, options.clock.per_microsecond, options.largest_time
         )
         ticks = whole(ticks)
-        added: dict[str, pa.Array] = {}
+        time_columns: dict[str, pa.Array] = {}
         odd: pa.Array | None = None
         if options.uncertain is not None:
-            ticks, added, odd = possible_times(table, ticks, types, options)
+            ticks, time_columns, odd = possible_times(table, ticks, types, options)
         rejected: pa.Table | None = None
         if ticks.null_count or types.null_count or (odd is not None and odd.null_count < len(odd)):
             reasons = unusable_reasons(time, ticks, types)
@@ -141,8 +141,8 @@ class EventReader:
             )
             is_usable = reasons.is_null()
             ticks, types = ticks.filter(is_usable), types.filter(is_usable)
-            added = {name: column.filter(is_usable) for name, column in added.items()}
-        for name, column in added.items():
+            time_columns = {name: column.filter(is_usable) for name, column in time_columns.items()}
+        for name, column in time_columns.items():
             table = table.append_column(name, column)
         table = with_derived(table, self.fields)
         return UsableEvents(table=table, ticks=ticks, types=types, time=kind, rejected=rejected)
@@ -160,17 +160,17 @@ class EventReader:
         allowed = self.options.allow_rejects
         ahead = late = None
         if latest is not None:
-            events, ahead = self._parted(events, events.times > latest, AHEAD, allowed=allowed)
+            events, ahead = self._split(events, events.times > latest, AHEAD, allowed=allowed)
         times = events.times
         greatest = int(times.max()) if len(times) else None
         if watermark is not None:
-            events, late = self._parted(events, times < watermark, LATE, allowed=True)
+            events, late = self._split(events, times < watermark, LATE, allowed=True)
         return Admission(events=events, greatest=greatest, late=late, ahead=ahead)
 
-    def _parted(
+    def _split(
         self, events: UsableEvents, is_out: NDArray[np.bool_], reason: str, *, allowed: bool
     ) -> tuple[UsableEvents, pa.Table | None]:
-        """Return the events that are not `is_out`, and the others with the reason."""
+        """Return the events that are not `is_out`, and those that are, with the reason."""
         if not is_out.any():
             return events, None
         reasons = pa.array([reason if out else None for out in is_out.tolist()], pa.string())
@@ -184,8 +184,8 @@ class EventReader:
         The events may come from the reader of another generation; columns that only these queries
         derive are added.
         """
-        there = {*events.table.column_names}
-        table = with_derived(events.table, [name for name in self.fields if name not in there])
+        existing = {*events.table.column_names}
+        table = with_derived(events.table, [name for name in self.fields if name not in existing])
         orders = [evaluate_sql(text, table, "order") for text in self.options.order_by]
         return [
             select_events(
@@ -215,7 +215,7 @@ class EventReader:
                 f"starts: declare it with {cast}."
             )
 
-    def _fitting(self, table: pa.Table) -> pa.Table:
+    def _cast_to_schema(self, table: pa.Table) -> pa.Table:
         """Return a table with the schema's columns, in the schema's types."""
         if table.schema.equals(self.schema):
             return table

@@ -84,11 +84,11 @@ class LiveOptions:
         Raises InputError for options that affect how events are read, and TypeError for unknown
         names.
         """
-        fixed = [name for name in changes if name in READING and name != "rejects"]
-        if fixed:
+        fixed_names = [name for name in changes if name in READING and name != "rejects"]
+        if fixed_names:
             raise InputError(
-                f"{option(fixed[0])} is part of the saved state and cannot be changed: it set how "
-                "the saved events were read. Start anew to change it."
+                f"{option(fixed_names[0])} is part of the saved state and cannot be changed: it "
+                "determined how the saved events were read. Start anew to change it."
             )
         return options_of(**{**self.saved(), **changes})
 

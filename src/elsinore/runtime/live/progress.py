@@ -78,15 +78,15 @@ def summed_bursts(parts: Iterable[BurstCounts]) -> tuple[BurstCounts, ...]:
 def bursts_since(
     before: Iterable[BurstCounts], after: Iterable[BurstCounts]
 ) -> tuple[BurstCounts, ...]:
-    """Return the growth of the counts; a plan may have been dropped in between.
+    """Return the increase of the counts between two times; a plan may have been dropped since.
 
     >>> bursts_since([BurstCounts("T+", ("a", "b"), 3, 1)], [BurstCounts("T+", ("a", "b"), 5, 2)])
     (BurstCounts(pattern='T+', queries=('a', 'b'), bursts=2, shared=1),)
     """
-    was = {(counts.pattern, counts.queries): counts for counts in summed_bursts(before)}
+    counts_before = {(counts.pattern, counts.queries): counts for counts in summed_bursts(before)}
     grown = []
     for counts in summed_bursts(after):
-        old = was.get(
+        old = counts_before.get(
             (counts.pattern, counts.queries), BurstCounts(counts.pattern, counts.queries, 0, 0)
         )
         grown.append(

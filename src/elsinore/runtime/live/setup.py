@@ -14,7 +14,7 @@ import pyarrow as pa
 from elsinore.arrow import no_table
 from elsinore.errors import QuerySemanticError, raise_errors
 from elsinore.model.clock import largest_time
-from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, gathered, kind_for
+from elsinore.operators import OperatorOptions, ResultForm, bind, kind_for, specialize
 from elsinore.plan import Plan, Unit
 from elsinore.plan.unit import fingerprint
 from elsinore.runtime.columnar import Layout
@@ -109,16 +109,15 @@ def plan_live(
     full_schema = schema_with_derived(schema, fields)
     bind(plan.workload, schema_of(full_schema).with_ticks(dict(options.clock.numeric_times)))
     refuse_batch_queries(plan)
-    plan = gathered(plan, options.sharing, record=False)
-    plan = fitted(plan, attribute_types(full_schema, options), declared=declared)
+    plan = specialize(plan, attribute_types(full_schema, options), declared=declared)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
     options = replace(options, largest_time=furthest)
     units = [tuple(plan.units[number] for number in numbers) for numbers in plan.passes]
     reader = EventReader(schema=schema, options=options, passes=tuple(units), fields=fields)
     _, nothing = reader.read(no_table(schema))
     passes = [
-        _planned_pass(together, events.schema, attribute_types(full_schema, options), options)
-        for together, events in zip(units, nothing, strict=True)
+        _planned_pass(pass_units, events.schema, attribute_types(full_schema, options), options)
+        for pass_units, events in zip(units, nothing, strict=True)
     ]
     names = tuple(query.name for query in plan.workload)
     time = time_kind(schema, options)

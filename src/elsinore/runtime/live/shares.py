@@ -12,7 +12,7 @@ from elsinore.runtime.columnar.hashing import hash_rows
 
 
 def split_by_key(events: pa.Table, layout: Layout, buckets: int) -> list[pa.Table]:
-    """Return the events of each bucket: a key's events belong to one, in every process.
+    """Divide events among buckets; a key's events have the same bucket in every process.
 
     Buckets are those of `elsinore.runtime.columnar.Packing`. Without key columns, all events belong
     to one bucket.

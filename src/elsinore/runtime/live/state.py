@@ -17,7 +17,7 @@ from typing import Any
 
 from elsinore.saved_states import compress, decompress, reading_state, seal, unseal
 
-VERSION = 1  # of the facts and parts; states of other versions are not read
+VERSION = 1  # of the format of facts and parts; other versions are refused
 _LENGTH = struct.Struct("<I")
 
 

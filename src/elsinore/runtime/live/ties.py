@@ -18,8 +18,8 @@ class Ties:
     """Counts the tied events of a unit (`elsinore.operators.ties`) until a batch has some.
 
     `count` is the number in the first batch that had some. Events of two batches are not compared:
-    all events of a moment come in one batch, unless some of them come when the watermark has
-    reached their time.
+    all events of one time are in one batch, unless some arrive after the watermark has reached
+    their time.
     """
 
     def __init__(self, unit: Unit) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LONELY = ""  # the partition of a source without partitions
+SINGLE_PARTITION = ""  # the partition of a source without partitions
 
 
 class Watermark:
@@ -39,7 +39,7 @@ class Watermark:
         self._per_second = per_second
         self._greatest: dict[str, int] = {}
         self._last_seen: dict[str, float] = {}  # when a partition was last seen
-        self._reached = start
+        self._watermark = start
 
     @property
     def greatest(self) -> int | None:
@@ -47,39 +47,45 @@ class Watermark:
         return max(self._greatest.values(), default=None)
 
     def expect(self, partition: str, now: float) -> None:
-        """Wait for a partition from which no event has come yet, until it is idle."""
+        """Hold the watermark back for a partition without events yet, until it is idle."""
         self._last_seen.setdefault(partition, now)
 
-    def observe(self, greatest: int, partition: str = LONELY, *, now: float) -> None:
+    def observe(self, greatest: int, partition: str = SINGLE_PARTITION, *, now: float) -> None:
         """Record the greatest time of some events of a partition."""
         self._greatest[partition] = max(greatest, self._greatest.get(partition, greatest))
         self._last_seen[partition] = now
 
     def at(self, now: float) -> int | None:
         """Return the watermark; None before the first event."""
-        active = [name for name, seen in self._last_seen.items() if not self._is_idle(now - seen)]
+        active = [
+            name
+            for name, last_seen in self._last_seen.items()
+            if not self._is_idle(now - last_seen)
+        ]
         if any(name not in self._greatest for name in active):
-            return self._reached  # waiting for a partition
+            return self._watermark  # waiting for a partition
         time = min((self._greatest[name] for name in active), default=None)
         greatest = self.greatest
         if time is None and greatest is not None:  # all are idle
             idle = now - max(self._last_seen.values())
             time = greatest + int(idle * self._per_second)
         if time is not None:
-            reached = time - self._lateness
-            self._reached = reached if self._reached is None else max(self._reached, reached)
-        return self._reached
+            candidate = time - self._lateness
+            self._watermark = (
+                candidate if self._watermark is None else max(self._watermark, candidate)
+            )
+        return self._watermark
 
     def saved(self) -> dict[str, Any]:
         """Return the state, as JSON values."""
-        return {"greatest": self._greatest, "seen": self._last_seen, "reached": self._reached}
+        return {"greatest": self._greatest, "seen": self._last_seen, "reached": self._watermark}
 
     def restore(self, saved: Mapping[str, Any], now: float | None = None) -> None:
         """Restore the result of `saved`; with `now`, partitions count as seen then."""
         self._greatest = {str(name): int(time) for name, time in saved["greatest"].items()}
-        seen = {str(name): float(time) for name, time in saved.get("seen", {}).items()}
-        self._last_seen = seen if now is None else dict.fromkeys(self._greatest, now)
-        self._reached = None if saved["reached"] is None else int(saved["reached"])
+        last_seen = {str(name): float(time) for name, time in saved.get("seen", {}).items()}
+        self._last_seen = last_seen if now is None else dict.fromkeys(self._greatest, now)
+        self._watermark = None if saved["reached"] is None else int(saved["reached"])
 
     def _is_idle(self, seconds: float) -> bool:
         return self._idle_timeout is not None and seconds > self._idle_timeout

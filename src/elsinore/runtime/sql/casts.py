@@ -98,7 +98,7 @@ def _cast_text(value: str, target: str) -> str:
         return failing(f"{word} NOT IN ({_TRUE}, {_FALSE})", f"({word} IN ({_TRUE}))")
     if target in {"DATE", "TIMESTAMP"}:
         time = f"elsinore_timestamp({value})"
-        read = time if target == "TIMESTAMP" else f"CAST({time} AS DATE)"
-        return failing(f"{value} IS NOT NULL AND {time} IS NULL", read)
+        value_read = time if target == "TIMESTAMP" else f"CAST({time} AS DATE)"
+        return failing(f"{value} IS NOT NULL AND {time} IS NULL", value_read)
     form = _WHOLE_TEXT if target in _WHOLE else _NUMBER_TEXT
     return f"CAST(regexp_extract({value}, '{form}', 1) AS {target})"

@@ -73,10 +73,10 @@ def run(expressions: Mapping[str, str], columns: pa.Table) -> pa.Table:
     Returns a column per expression, by its name.
     """
     connection = database()
-    listed = ", ".join(f'TRY({text}) AS "{name}"' for name, text in expressions.items())
+    columns_text = ", ".join(f'TRY({text}) AS "{name}"' for name, text in expressions.items())
     connection.register(ROWS, columns)
     try:
-        return connection.sql(f"SELECT {listed} FROM {ROWS}").to_arrow_table()
+        return connection.sql(f"SELECT {columns_text} FROM {ROWS}").to_arrow_table()
     finally:
         connection.unregister(ROWS)
 
@@ -91,9 +91,11 @@ def _elementwise(function: Callable[[str], str]) -> Callable[[pa.Array], pa.Arra
     """Return a function of Arrow columns that applies `function` to each distinct text."""
 
     def apply(texts: pa.Array) -> pa.Array:
-        encoded = _one_array(texts).dictionary_encode()
-        changed = [None if t is None else function(t) for t in encoded.dictionary.to_pylist()]
-        return pa.array(changed, pa.string()).take(encoded.indices)
+        encoded_texts = _one_array(texts).dictionary_encode()
+        converted = [
+            None if t is None else function(t) for t in encoded_texts.dictionary.to_pylist()
+        ]
+        return pa.array(converted, pa.string()).take(encoded_texts.indices)
 
     return apply
 

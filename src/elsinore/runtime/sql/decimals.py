@@ -65,10 +65,10 @@ def digits_of(node: exp.Expression, part: Part) -> Digits | None:
         return digits_of_number(str(number.this))
     if part.type in _WHOLE_DIGITS:
         return Digits(_WHOLE_DIGITS[part.type], 0)
-    known = _TYPE.fullmatch(part.type)
-    if known is None or not isinstance(inner, _SAME_TYPE_IN_DUCKDB):
+    type_match = _TYPE.fullmatch(part.type)
+    if type_match is None or not isinstance(inner, _SAME_TYPE_IN_DUCKDB):
         return None
-    return Digits(int(known[1]), int(known[2]))
+    return Digits(int(type_match[1]), int(type_match[2]))
 
 
 def result_digits(operator: type[exp.Expression], left: Digits, right: Digits) -> Digits:
@@ -99,8 +99,10 @@ def arithmetic(
     (left_text, left_digits), (right_text, right_digits) = left, right
     result = result_digits(operator, left_digits, right_digits)
     common = max(left_digits.whole, right_digits.whole) + max(left_digits.scale, right_digits.scale)
-    needed = {exp.Div: result.precision + 1, exp.Mod: common}.get(operator, result.precision)
-    if max(needed, result.precision) > MOST_DIGITS:
+    required_digits = {exp.Div: result.precision + 1, exp.Mod: common}.get(
+        operator, result.precision
+    )
+    if max(required_digits, result.precision) > MOST_DIGITS:
         return None
     if operator is exp.Div:
         return Part(_quotient(left, right, result), result.type)
@@ -115,13 +117,13 @@ def _quotient(left: tuple[str, Digits], right: tuple[str, Digits], result: Digit
     (left_text, left_digits), (right_text, right_digits) = left, right
     scale = result.scale + 1
     power = scale + right_digits.scale - left_digits.scale
-    dividend = f"{_unscaled(left_text, left_digits)} * CAST(1{'0' * power} AS HUGEINT)"
-    quotient = f"({dividend}) // {_unscaled(right_text, right_digits)}"
-    last = f"CAST('0.{'0' * (scale - 1)}1' AS DECIMAL({scale},{scale}))"
-    return f"CAST(CAST({quotient} AS DECIMAL({MOST_DIGITS},0)) * {last} AS {result.type})"
+    dividend = f"{_digits_as_integer(left_text, left_digits)} * CAST(1{'0' * power} AS HUGEINT)"
+    quotient = f"({dividend}) // {_digits_as_integer(right_text, right_digits)}"
+    last_digit = f"CAST('0.{'0' * (scale - 1)}1' AS DECIMAL({scale},{scale}))"
+    return f"CAST(CAST({quotient} AS DECIMAL({MOST_DIGITS},0)) * {last_digit} AS {result.type})"
 
 
-def _unscaled(text: str, digits: Digits) -> str:
+def _digits_as_integer(text: str, digits: Digits) -> str:
     """Return SQL for the integer of a decimal's digits, without the point."""
     if not digits.scale:
         return f"CAST({text} AS HUGEINT)"

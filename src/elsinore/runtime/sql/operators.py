@@ -39,9 +39,10 @@ def _logical(translator: ExpressionTranslator, node: exp.Expression) -> Part:
         translator.converted(node, "b", node.right),
     )
     is_and = isinstance(node, exp.And)
-    word, decided = ("AND", "FALSE") if is_and else ("OR", "TRUE")
+    word, deciding_value = ("AND", "FALSE") if is_and else ("OR", "TRUE")
     return Part(
-        f"(CASE WHEN {'NOT ' * is_and}{left} THEN {decided} ELSE ({left} {word} {right}) END)",
+        f"(CASE WHEN {'NOT ' * is_and}{left} THEN {deciding_value} "
+        f"ELSE ({left} {word} {right}) END)",
         "BOOLEAN",
     )
 
@@ -59,8 +60,8 @@ def _in_list(translator: ExpressionTranslator, node: exp.Expression) -> Part:
     if not node.expressions:
         raise translator.rejected(node, "IN accepts only constants and columns")
     value, *choices = translator.with_common_type(node, [node.this, *node.expressions])
-    listed = ", ".join(choice.text for choice in choices)
-    return Part(f"({value.text} IN ({listed}))", "BOOLEAN")
+    choice_texts = ", ".join(choice.text for choice in choices)
+    return Part(f"({value.text} IN ({choice_texts}))", "BOOLEAN")
 
 
 def _between(translator: ExpressionTranslator, node: exp.Expression) -> Part:
@@ -179,8 +180,10 @@ def _arithmetic(translator: ExpressionTranslator, node: exp.Expression) -> Part:
     left, right = translator.translate(node.left), translator.translate(node.right)
     kinds = {left.kind, right.kind} - {Kind.NULL}
     if not kinds <= NUMBERS:
-        named = " and ".join(sorted(kind.value for kind in kinds))
-        raise translator.rejected(node, f"{named} cannot be compared or computed with each other")
+        kind_names = " and ".join(sorted(kind.value for kind in kinds))
+        raise translator.rejected(
+            node, f"{kind_names} cannot be compared or computed with each other"
+        )
     if Kind.DECIMAL in kinds and DOUBLE not in kinds:
         return _decimal_arithmetic(translator, node, left, right)
     if DOUBLE in kinds or isinstance(node, exp.Div):
@@ -198,7 +201,9 @@ def _decimal_arithmetic(
         for operand, part in ((node.left, left), (node.right, right))
         if part.kind is not Kind.NULL
     ]
-    digits = [each for each in operand_digits if each is not None]
+    digits = [
+        digits_of_operand for digits_of_operand in operand_digits if digits_of_operand is not None
+    ]
     part = None
     if len(digits) == len(operand_digits):
         operands = (left.text, digits[0]), (right.text, digits[-1])

@@ -126,28 +126,28 @@ class _Reader:
     def _member(self, sign: str) -> str:
         """Convert a character, a range or a class within brackets."""
         if sign == "\\":
-            escaped = self._next()
-            if escaped in _CLASSES:
-                return _CLASSES[escaped]
-            if escaped in _CONTROLS:
-                return _CONTROLS[escaped]
-            if not escaped or (escaped.isascii() and escaped.isalnum()):
-                raise JavaOnlyError(f"'\\{escaped}' within [ ]")
-            return f"\\{escaped}" if escaped.isascii() else escaped
+            letter = self._next()
+            if letter in _CLASSES:
+                return _CLASSES[letter]
+            if letter in _CONTROLS:
+                return _CONTROLS[letter]
+            if not letter or (letter.isascii() and letter.isalnum()):
+                raise JavaOnlyError(f"'\\{letter}' within [ ]")
+            return f"\\{letter}" if letter.isascii() else letter
         rest = self._pattern[self._at :]
         if len(rest) > 1 and rest[0] == "-" and rest[1] not in "]\\[":
-            last = self._next(2)[1]
-            return self._range(sign, last)
+            end = self._next(2)[1]
+            return self._range(sign, end)
         if self._folds and sign.isascii() and sign.isalpha():
             return sign.lower() + sign.upper()
         return "\\-" if sign == "-" else sign
 
-    def _range(self, first: str, last: str) -> str:
-        text = f"{first}-{last}"
+    def _range(self, begin: str, end: str) -> str:
+        text = f"{begin}-{end}"
         if not self._folds:
             return text
         for alphabet, case in (("az", str.upper), ("AZ", str.lower)):
-            low, high = max(first, alphabet[0]), min(last, alphabet[1])
+            low, high = max(begin, alphabet[0]), min(end, alphabet[1])
             if low <= high:
                 text += f"{case(low)}-{case(high)}"
         return text

@@ -79,12 +79,12 @@ def _re2_pattern(
     """Return the RE2 pattern for a constant pattern of Java, as an SQL literal."""
     pattern = constant_text(translator, node, argument)
     try:
-        converted = to_re2(pattern, may_consume_line_end=may_consume_line_end)
+        re2_pattern = to_re2(pattern, may_consume_line_end=may_consume_line_end)
     except JavaOnlyError as error:
         raise translator.rejected(
             node, f"the regular expression is not supported: {error}"
         ) from None
-    return quoted_text(converted)
+    return quoted_text(re2_pattern)
 
 
 def _rlike_operator(translator: ExpressionTranslator, node: exp.Expression) -> Part:

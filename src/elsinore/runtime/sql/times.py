@@ -33,10 +33,10 @@ def _to_time(target: str, *, null_on_error: bool) -> Function:
         form = constant_text(translator, node, arguments[1])
         parse_times(pa.array([], pa.string()), form)  # raises for unsupported letters
         time = f"elsinore_time_as({text}, {quoted_text(form)})"
-        read = time if target == "TIMESTAMP" else f"CAST({time} AS DATE)"
+        value = time if target == "TIMESTAMP" else f"CAST({time} AS DATE)"
         if not null_on_error:
-            read = failing(f"{text} IS NOT NULL AND {time} IS NULL", read)
-        return Part(read, target)
+            value = failing(f"{text} IS NOT NULL AND {time} IS NULL", value)
+        return Part(value, target)
 
     return translate
 

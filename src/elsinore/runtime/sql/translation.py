@@ -228,12 +228,12 @@ class Translator:
         raise self.rejected(node)
 
     def _column(self, node: exp.Expression, path: Sequence[str]) -> Part:
-        known = self._read.get(tuple(path))
-        if known is None:
+        part = self._read.get(tuple(path))
+        if part is None:
             name = f"{self._prefix}c{len(self._columns)}"
             self._columns[name] = as_spark_reads(read_path(self._table, path, self._label))
-            known = self._read[tuple(path)] = self.typed_by_duckdb(name, node)
-        return known
+            part = self._read[tuple(path)] = self.typed_by_duckdb(name, node)
+        return part
 
     def _constant(self, node: exp.Expression, sign: str = "") -> Part:
         match node:
@@ -352,8 +352,8 @@ class Translator:
             target = "TIMESTAMP" if TIME in kinds else "DATE"
             casts = [cast(part.text, part.kind, target) for part in parts]
             return [Part(str(text), target) for text in casts]
-        named = " and ".join(sorted(kind.value for kind in kinds))
-        raise self.rejected(node, f"{named} cannot be compared or computed with each other")
+        kind_names = " and ".join(sorted(kind.value for kind in kinds))
+        raise self.rejected(node, f"{kind_names} cannot be compared or computed with each other")
 
 
 def read_path(table: pa.Table, path: Sequence[str], label: str) -> pa.Array:

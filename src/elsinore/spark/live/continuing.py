@@ -1,4 +1,4 @@
-"""Starting a stream, or continuing it from its checkpoint with the same workload or a changed one.
+"""Starting a stream, or restarting it from its checkpoint with the same or a changed workload.
 
 See `elsinore.runtime.live.changes` for what a changed workload means.
 """
@@ -50,7 +50,7 @@ class Continuation:
     former: frozenset[str] = frozenset()
 
 
-def started_or_continued(
+def start_or_continue(
     planner: Planner,
     schema: pa.Schema,
     options: LiveOptions,
@@ -69,12 +69,12 @@ def started_or_continued(
         generations = {0: first_generation(planner, schema, options)}
         continuation = Continuation(generations=generations, buckets={0: buckets or BUCKETS})
     else:
-        continuation = _continued(planner, schema, options, checkpoint, description, buckets)
+        continuation = _continue(planner, schema, options, checkpoint, description, buckets)
     _save(continuation, planner, options, checkpoint)
     return continuation
 
 
-def _continued(
+def _continue(
     planner: Planner,
     schema: pa.Schema,
     options: LiveOptions,
@@ -87,12 +87,15 @@ def _continued(
     watermark, greatest = progress.get("watermark"), progress.get("greatest")
     with reading_state(OWNER):
         before = {str(name): str(meaning) for name, meaning in description["queries"].items()}
-        saved = {
+        saved_generations = {
             int(number): dict(described) for number, described in description["generations"].items()
         }
         ended = {int(number): dict(keys) for number, keys in description["ended"].items()}
         before_buckets, reading = int(description["buckets"]), dict(description["reading"])
-        counts = {number: max(described["buckets"].values()) for number, described in saved.items()}
+        bucket_counts = {
+            number: max(described["buckets"].values())
+            for number, described in saved_generations.items()
+        }
     bucket_total = before_buckets if buckets is None else buckets
     _refuse_other_reading(reading, options)
     query_changes = changes_between(before, planner.meanings)
@@ -109,7 +112,7 @@ def _continued(
     unchanged_queries = {query.name: query for query in planner.queries if query.name in unchanged}
     generations: dict[int, PlannedGeneration] = {}
     fine = False
-    for number, described in saved.items():
+    for number, described in saved_generations.items():
         with reading_state(OWNER):
             old_schema = schema_from_bytes(base64.b64decode(described["schema"]))
             fine = int(described["per_microsecond"]) > 1
@@ -136,12 +139,12 @@ def _continued(
             fine=fine,
             begin=begin,
         )
-        newest = max([*saved, *ended], default=-1) + 1
+        newest = max([*saved_generations, *ended], default=-1) + 1
         generations = dict(zip([*numbers, newest], planned, strict=False))
-        counts[newest] = bucket_total
+        bucket_counts[newest] = bucket_total
     return Continuation(
         generations=generations,
-        buckets={number: counts[number] for number in generations},
+        buckets={number: bucket_counts[number] for number in generations},
         changes=query_changes,
         ended=ended,
         former=frozenset(before) - frozenset(planner.meanings),
@@ -157,10 +160,10 @@ def _save(
     continuation: Continuation, planner: Planner, options: LiveOptions, checkpoint: Checkpoint
 ) -> None:
     """Save the description of the generations in the checkpoint."""
-    described = {}
+    descriptions = {}
     for number, generation in continuation.generations.items():
         setup = generation.setup
-        described[number] = {
+        descriptions[number] = {
             **generation.described(),
             "schema": base64.b64encode(setup.schema.serialize().to_pybytes()).decode(),
             "per_microsecond": setup.options.clock.per_microsecond,
@@ -176,7 +179,7 @@ def _save(
         {
             "queries": planner.meanings,
             "buckets": continuation.buckets[max(continuation.buckets)],
-            "generations": described,
+            "generations": descriptions,
             "ended": continuation.ended,
             "reading": _reading(options),
         },

@@ -184,8 +184,8 @@ class BucketProcessor(StatefulProcessor):
         if name.generation not in plan.generations:
             self._state.clear()
             return
-        saved = self._state.get()
-        state = None if saved is None else BucketState(saved[0], bytes(saved[1]))
+        saved_state = self._state.get()
+        state = None if saved_state is None else BucketState(saved_state[0], bytes(saved_state[1]))
         run = BucketRun(plan, name, state)
         answers, state = run.run(blobs, ticks)
         self._state.update((state.clock, state.blob))

@@ -42,7 +42,7 @@ EARLY_PARTIAL = "early partial"
 REJECTS = "rejects"  # rejected records, in the columns of `connectors.rejects`
 COUNTS = "counts"  # a bucket's `BucketCounts` of the micro-batch, as JSON
 
-ASIDE = "aside"  # the name of the bucket that passes on rejected records
+ASIDE = "aside"  # the name of the bucket that forwards rejected records
 
 
 class BucketName(NamedTuple):
@@ -72,10 +72,10 @@ class Tick:
     """The times and counts of a task that reads in a micro-batch.
 
     `greatest` has the greatest time in ticks of each partition of the source, `expected` the
-    partitions that the watermark waits for. `now` is the seconds for which the stream has run, as
-    recorded with the micro-batch. `end`: the stream ends with this micro-batch. `early`: values of
-    open windows are requested. `events`, `rejected` and `late` are numbers of events. `lag` is the
-    number of unread rows of the source after the micro-batch; None if unknown.
+    partitions without events, for which the watermark waits. `now` is the seconds for which the
+    stream has run, as recorded with the micro-batch. `end`: the stream ends with this micro-batch.
+    `early`: values of open windows are requested. `events`, `rejected` and `late` are numbers of
+    events. `lag` is the number of unread rows of the source after the micro-batch, if known.
     """
 
     greatest: dict[str, int] = field(default_factory=dict)

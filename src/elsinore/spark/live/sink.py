@@ -32,7 +32,7 @@ INTERRUPTIONS = (
     "java.io.InterruptedIOException",
     "java.nio.channels.ClosedByInterruptException",
 )
-LONGEST = 400  # characters of an error's text
+MAX_ERROR_CHARACTERS = 400  # characters of an error's text
 
 
 class BatchError(Exception):
@@ -69,7 +69,7 @@ class BatchWriter:
 
     def write(self, rows_of_answers: Iterable[Answer], batch: int) -> None:
         """Write the results and rejects in the rows of a micro-batch."""
-        started = time.monotonic()
+        start_time = time.monotonic()
         answers = list(rows_of_answers)
         rows = {}
         for name, table in self._results(answers, RESULT).items():
@@ -90,7 +90,7 @@ class BatchWriter:
             if answer.kind == COUNTS
         ]
         if counts:
-            self._keep_progress(batch, counts, rows, started)
+            self._save_progress(batch, counts, rows, start_time)
 
     def _results(self, answers: list[Answer], kind: str) -> dict[str, pa.Table]:
         """Return the result rows of one kind by the queries' names."""
@@ -104,68 +104,68 @@ class BatchWriter:
         for number, generation in self.plan.generations.items():
             setup = generation.setup
             for place in range(len(setup.passes)):
-                shown = self.plan.results(number, place)
-                for query, form in shown.forms.items():
+                pass_results = self.plan.results(number, place)
+                for query, form in pass_results.forms.items():
                     span = generation.spans.get(setup.names[query])
                     pieces = tables.get((number, query))
                     if span is None or not pieces:
                         continue
                     rows = span.filter(pa.concat_tables(pieces), form)
                     if rows.num_rows:
-                        table = shown.presented(query, rows)
+                        table = pass_results.presented(query, rows)
                         results.setdefault(setup.names[query], []).append(table)
         return {name: pa.concat_tables(pieces) for name, pieces in results.items()}
 
-    def _keep_progress(
+    def _save_progress(
         self,
         batch: int,
         counts: list[tuple[int, BucketCounts]],
         rows: dict[str, int],
-        started: float,
+        start_time: float,
     ) -> None:
         """Save the progress after a micro-batch, and report it."""
-        first = counts[0][1]  # of the whole micro-batch, the same in all
-        late = first.task_late + late_events(counts)
-        reached = [answer.watermark for _, answer in counts if answer.watermark is not None]
+        batch_counts = counts[0][1]  # of the whole micro-batch, the same in all
+        late = batch_counts.task_late + late_events(counts)
+        watermarks = [answer.watermark for _, answer in counts if answer.watermark is not None]
         times = [answer.greatest for _, answer in counts if answer.greatest is not None]
         newest = self.plan.generations[max(self.plan.generations)]
         kind = newest.setup.time
         greatest = max(times, default=None)
         open_windows = {} if greatest is None else newest.open_windows(greatest)
-        if first.ended:
+        if batch_counts.ended:
             open_windows = dict.fromkeys(open_windows, 0)
-        reached_all = min(reached, default=None)
+        reached_all = min(watermarks, default=None)
         now = time.time()
         progress = StreamProgress(
             batch=batch,
-            events=first.events,
-            rejected=first.rejected,
+            events=batch_counts.events,
+            rejected=batch_counts.rejected,
             late=late,
             rows=rows,
-            watermark=_shown(reached_all, kind),
-            greatest=_shown(greatest, kind),
+            watermark=_input_time(reached_all, kind),
+            greatest=_input_time(greatest, kind),
             waiting=sum(answer.waiting for _, answer in counts),
             keys=sum(answer.keys for _, answer in counts),
             state_bytes=sum(answer.state_bytes for _, answer in counts),
-            seconds=time.monotonic() - started,
+            seconds=time.monotonic() - start_time,
             finished=now,
-            lag=first.lag,
+            lag=batch_counts.lag,
             open_windows=open_windows,
             sharing=summed_bursts(bursts for _, answer in counts for bursts in answer.sharing),
             watermark_delay=None
             if reached_all is None
             else now - reached_all / self.plan.per_second,
         )
-        saved = {
+        progress_facts = {
             "batch": batch,
             "before": self._watermark_before(batch),
-            "watermark": None if first.ended else reached_all,
+            "watermark": None if batch_counts.ended else reached_all,
             "greatest": greatest,
         }
-        self.checkpoint.save_progress(saved)
+        self.checkpoint.save_progress(progress_facts)
         if self.on_progress_saved is not None:
-            self.on_progress_saved(saved)
-        if first.ended:
+            self.on_progress_saved(progress_facts)
+        if batch_counts.ended:
             self.ended = batch
         self.progress.add(progress)
         if self.on_progress is not None:
@@ -173,8 +173,8 @@ class BatchWriter:
 
     def _watermark_before(self, batch: int) -> Any:
         """Return the watermark before a micro-batch, which may be a replay of the last one."""
-        known = self.checkpoint.progress()
-        return known.get("before" if known.get("batch") == batch else "watermark")
+        saved_progress = self.checkpoint.progress()
+        return saved_progress.get("before" if saved_progress.get("batch") == batch else "watermark")
 
 
 def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:
@@ -185,7 +185,7 @@ def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:
     return max(by_pass.values())
 
 
-def _shown(ticks: int | None, kind: TimeKind) -> Any:
+def _input_time(ticks: int | None, kind: TimeKind) -> Any:
     """Return a time in ticks as a time of the input."""
     return None if ticks is None else from_ticks(pa.array([ticks], pa.int64()), kind)[0].as_py()
 
@@ -198,4 +198,4 @@ def _for_spark(text: str) -> str:
     for name in INTERRUPTIONS:
         if name in text:
             return f"py4j.protocol.Py4JJavaError: An error occurred while calling {name}"
-    return text[:LONGEST]
+    return text[:MAX_ERROR_CHARACTERS]

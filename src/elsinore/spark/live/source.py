@@ -33,7 +33,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from elsinore.connectors.checkpoint import Checkpoint
-from elsinore.connectors.contract import Limit, Offset, Reader, StreamSource, balanced
+from elsinore.connectors.contract import Limit, Offset, Reader, StreamSource, balance
 from elsinore.connectors.places import Place
 from elsinore.spark.live.rows import EVENTS_DDL, Tick
 from elsinore.spark.live.tasks import EventPacker, loaded_plan
@@ -113,7 +113,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return where a new stream begins."""
         return {
-            "source": self._opened().first(),
+            "source": self._open_source().first(),
             "now": 0.0,
             "wall": _wall(),
             "end": False,
@@ -132,7 +132,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Record the latest offset, at which the run ends."""
-        self._until = self._opened().available()
+        self._until = self._open_source().available()
 
     def latestOffset(  # noqa: N802 - Spark's name
         self,
@@ -146,7 +146,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._ended:
             return start
         now = self._now(start["now"])
-        offset = self._opened().advance(start["source"], self._task.limit, self._until)
+        offset = self._open_source().advance(start["source"], self._task.limit, self._until)
         has_events = offset != start["source"]
         self._idle_since = None if has_events else (self._idle_since or now)
         ends = self._ends(now, has_events)
@@ -162,7 +162,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             "wall": _wall(),
             "end": ends,
             "early": early,
-            "expected": list(self._opened().lag(offset)),
+            "expected": list(self._open_source().lag(offset)),
             "watermark": self._task.checkpoint.progress().get("watermark"),
         }
 
@@ -172,7 +172,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the pieces of a micro-batch."""
-        source = self._opened()
+        source = self._open_source()
         splits = source.splits(start["source"], end["source"])
         early = end["early"] > start["early"]
         tick = Tick(
@@ -182,10 +182,10 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             expected=tuple(end["expected"]),
             lag=sum(source.lag(end["source"]).values()),
         )
-        pieces = balanced(splits, self._task.tasks) or [[]]
+        pieces = balance(splits, self._task.tasks) or [[]]
         return [Piece(piece, end["wall"], end["watermark"], tick) for piece in pieces]
 
-    def _opened(self) -> StreamSource:
+    def _open_source(self) -> StreamSource:
         if self._source is None:
             self._source = self._task.place.open(self._task.checkpoint.folder_log)
         return self._source

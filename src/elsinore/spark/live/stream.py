@@ -33,7 +33,7 @@ from elsinore.connectors.targets import (
 from elsinore.errors import InputError
 from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
 from elsinore.spark.fields import ship_functions
-from elsinore.spark.live.continuing import Continuation, started_or_continued
+from elsinore.spark.live.continuing import Continuation, start_or_continue
 from elsinore.spark.live.merging import MergePartials
 from elsinore.spark.live.processor import BucketProcessor, needs_merging
 from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL, BucketName
@@ -51,7 +51,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 
-LOOK_SECONDS = 0.2  # between checks whether the stream has ended
+POLL_SECONDS = 0.2  # between checks whether the stream has ended
 
 Trigger = Mapping[str, Any]
 
@@ -136,7 +136,7 @@ class LiveStream:
         target = target_of(path, format, sink, foreach_batch, self._planner.queries)
         if early is None and self._options.early is not None:
             early = early_to(target)
-        continuation = started_or_continued(
+        continuation = start_or_continue(
             self._planner, self._schema, self._reading, checkpoint_folder, self._options.buckets
         )
         for name, change in continuation.changes.items():
@@ -205,11 +205,11 @@ class LiveStream:
             chosen = self._source.select(*(f"`{name}`" for name in names))
             packing = _pack_frame(payload)
             return chosen.mapInArrow(shipped(packing), EVENTS_DDL)
-        opened = self._source.open(checkpoint_folder.folder_log)
+        opened_source = self._source.open(checkpoint_folder.folder_log)
         task = SourceTask(
             place=self._source,
             checkpoint=checkpoint_folder,
-            reader=opened.reader,
+            reader=opened_source.reader,
             payload=payload,
             limit=self._options.limit,
             tasks=known_cores(self._spark),
@@ -217,7 +217,7 @@ class LiveStream:
             idle_timeout=self._options.idle_timeout,
             end_on_idle=self._options.end_on_idle,
         )
-        opened.close()
+        opened_source.close()
         self._spark.dataSource.register(ElsinoreSource)
         return self._spark.readStream.format(NAME).option("task", task.dump()).load()
 
@@ -276,7 +276,7 @@ class RunningStream:
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         with _own_errors(self._writer):
             while True:
-                wait = min(LOOK_SECONDS, max(0.01, deadline - time.monotonic()))
+                wait = min(POLL_SECONDS, max(0.01, deadline - time.monotonic()))
                 if self.query.awaitTermination(wait):  # type: ignore[arg-type]
                     return True
                 if self._is_committed():
@@ -286,8 +286,8 @@ class RunningStream:
 
     def _is_committed(self) -> bool:
         """Return whether the last micro-batch of an ended stream is committed (`end_on_idle`)."""
-        ended, last = self._writer.ended, self.query.lastProgress
-        return ended is not None and last is not None and last["batchId"] >= ended
+        end_batch, last = self._writer.ended, self.query.lastProgress
+        return end_batch is not None and last is not None and last["batchId"] >= end_batch
 
     def stop(self) -> None:
         """Stop the stream; it can be continued from its checkpoint."""
@@ -305,10 +305,10 @@ def _own_errors(writer: BatchWriter) -> Iterator[None]:
             cause = writer.failure or error
             if not isinstance(cause, PySparkException):
                 raise cause from None
-            said = error_in_task(cause) or unread_file(cause)
-            if said is None:
+            message = error_in_task(cause) or unread_file(cause)
+            if message is None:
                 raise
-            raise InputError(said) from None
+            raise InputError(message) from None
 
 
 def _name_of(source: DataFrame | Place) -> str:
@@ -331,9 +331,9 @@ def _pack_frame(payload: bytes) -> MapInArrow:
 @contextmanager
 def _settings(spark: SparkSession) -> Iterator[None]:
     """Set a session's options for streams; restore them afterwards."""
-    required = {**SETTINGS, "spark.sql.shuffle.partitions": str(known_cores(spark))}
-    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in required}
-    for name, value in required.items():
+    settings = {**SETTINGS, "spark.sql.shuffle.partitions": str(known_cores(spark))}
+    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
         spark.conf.set(name, value)
     try:
         yield

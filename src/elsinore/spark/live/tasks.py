@@ -49,11 +49,13 @@ class StreamPlan:
 
     def results(self, generation: int, place: int) -> PassResults:
         """Return the `PassResults` of a generation's pass, created once in each process."""
-        known = self._results.get((generation, place))
-        if known is None:
+        pass_results = self._results.get((generation, place))
+        if pass_results is None:
             setup = self.generations[generation].setup
-            known = self._results[generation, place] = PassResults(setup.passes[place], setup.time)
-        return known
+            pass_results = self._results[generation, place] = PassResults(
+                setup.passes[place], setup.time
+            )
+        return pass_results
 
     def bucket_names(self, number: int) -> list[str]:
         """Return the names of a generation's buckets."""
@@ -127,13 +129,13 @@ class EventPacker:
             yield self._set_aside(rejects_of(rejected, self.plan.source))
         usable = admission.events
         for number, reader in self._readers.items():
-            generation, wanted = self.plan.generations[number], usable
+            generation, generation_events = self.plan.generations[number], usable
             if generation.begin is not None:
-                wanted = usable.filter(usable.times >= generation.begin)
+                generation_events = usable.filter(usable.times >= generation.begin)
             for planned_pass, travelling in zip(
-                generation.setup.passes, reader.travelling(wanted), strict=True
+                generation.setup.passes, reader.travelling(generation_events), strict=True
             ):
-                yield from self._packed(number, planned_pass, travelling)
+                yield from self._pack(number, planned_pass, travelling)
 
     def reject(self, rejects: pa.Table) -> pa.RecordBatch:
         """Return the row of records that the source rejects."""
@@ -170,7 +172,7 @@ class EventPacker:
             late=tick.late + admission.late_count,
         )
 
-    def _packed(
+    def _pack(
         self, generation: int, planned_pass: PassSetup, events: pa.Table
     ) -> Iterator[pa.RecordBatch]:
         buckets = bucket_count(planned_pass, self.plan.buckets[generation])
@@ -178,11 +180,11 @@ class EventPacker:
         key = key_of(planned_pass)
         names = np.array([str(BucketName(generation, key, number)) for number in range(buckets)])
         for batch in packing(events.combine_chunks().to_batches()):
-            filled = batch.filter(pc.greater(pc.binary_length(batch["blob"]), 0))
+            nonempty = batch.filter(pc.greater(pc.binary_length(batch["blob"]), 0))
             yield _rows(
-                names[filled.column("pid").to_numpy()].tolist(),
-                filled.column("blob"),
-                [None] * filled.num_rows,
+                names[nonempty.column("pid").to_numpy()].tolist(),
+                nonempty.column("blob"),
+                [None] * nonempty.num_rows,
             )
 
 

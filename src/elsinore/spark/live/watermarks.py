@@ -19,7 +19,7 @@ BATCH = "streaming.sql.batchId"  # the property with the number of the micro-bat
 
 
 def set_task_watermarks(spark: SparkSession, progress: Mapping[str, Any]) -> None:
-    """Set the watermarks for tasks of jobs that this thread starts (`Checkpoint.progress`)."""
+    """Set the watermarks that tasks of this thread's jobs read, from `Checkpoint.progress`."""
     watermarks = {}
     if progress:
         batch = int(progress["batch"])
@@ -32,6 +32,6 @@ def watermark_of_task() -> int | None:
     context = TaskContext.get()
     if context is None:
         return None
-    known = json.loads(context.getLocalProperty(PROPERTY) or "{}")
-    watermark: int | None = known.get(context.getLocalProperty(BATCH))
+    task_watermarks = json.loads(context.getLocalProperty(PROPERTY) or "{}")
+    watermark: int | None = task_watermarks.get(context.getLocalProperty(BATCH))
     return watermark

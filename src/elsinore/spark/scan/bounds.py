@@ -87,8 +87,8 @@ def bounds_of(statistics: Any, rows: int, kind: pa.DataType, target: pa.DataType
     except (pa.ArrowException, OverflowError):
         least = greatest = None
     # ignore NaN as a bound, which some writers record, and bounds in the wrong order
-    known = least is not None and greatest is not None and least <= greatest
-    if not known:
+    is_known = least is not None and greatest is not None and least <= greatest
+    if not is_known:
         least = greatest = None
     return Bounds(least, greatest, nulls=nulls, nans=nans, values=values)
 

@@ -76,9 +76,11 @@ def tree_of(flat: list[dict[str, Any]], java: Any = None) -> Node:
         fields = flat[place]
         place += 1
         children = []
-        below = java.children() if java is not None and fields["num-children"] else None
+        java_children = java.children() if java is not None and fields["num-children"] else None
         for number in range(fields["num-children"]):
-            child, place = build(place, None if below is None else below.apply(number))
+            child, place = build(
+                place, None if java_children is None else java_children.apply(number)
+            )
             children.append(child)
         return Node(fields["class"].rpartition(".")[2], fields, tuple(children), java), place
 

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from elsinore.plan import Sharing, Unit
 from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.combining import CombineEvents, apart, least_events, panes_of, shared_times
+from elsinore.spark.combining import (
+    CombineEvents,
+    least_events,
+    panes_of,
+    share_outside,
+    shared_times,
+)
 from elsinore.spark.scan.files import RowGroup
 from elsinore.spark.scan.parts import MOSTLY
 from elsinore.spark.scan.ranges import pieces_of, span_of
 
-ENOUGH_ROWS = 1 << 17  # with fewer, loading the code that combines takes longer than sending
+ENOUGH_ROWS = 1 << 17  # with fewer rows, loading the code that combines takes longer than shuffling
 TOO_DEAR = "an action of a pane costs more than any number of its events"
 ALL_THE_SAME = "other operators of the same pass read the events anyway"
 
@@ -44,7 +50,7 @@ def combining(
     if options.combine is Combine.AUTO:
         if sum(rows) < ENOUGH_ROWS:
             return f"there are fewer than {ENOUGH_ROWS:,} events"
-        share = apart(spans, rows, shared)
+        share = share_outside(spans, rows, shared)
         if share < MOSTLY:
             return (
                 f"the row groups of several tasks overlap in time: {share:.0%} of the events are "
@@ -65,14 +71,14 @@ def _chosen(units: Sequence[Unit], mode: Combine) -> tuple[int, int] | str:
             whys.append(panes)
             continue
         other_units = [*units[:number], *units[number + 1 :]]
-        least = least_events(panes.size, mode, spared=spared(unit, other_units))
+        least = least_events(panes.size, mode, unsent_share=unsent_share(unit, other_units))
         if least is not None:
             return number, least
         whys.append(ALL_THE_SAME if other_units else TOO_DEAR)
     return "; ".join(dict.fromkeys(whys))
 
 
-def spared(unit: Unit, other_units: Sequence[Unit]) -> float:
+def unsent_share(unit: Unit, other_units: Sequence[Unit]) -> float:
     """Return the share of a unit's types whose events are not shuffled if they are combined.
 
     Events are shuffled anyway if another unit reads all events of their type, or all events.

@@ -83,7 +83,7 @@ class Disjunction:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A condition that statistics cannot decide."""
+    """A condition whose outcomes are not derived from statistics: any are possible."""
 
 
 Condition: TypeAlias = (
@@ -134,8 +134,8 @@ def as_arrow(condition: Condition) -> Any:
             if len(values) <= FEW or pa.types.is_floating(values[0].type):
                 return reduce(or_, (pc.field(column) == value for value in values))
             # is_in returns false for null, which NOT would make true
-            known = pa.array([value.as_py() for value in values], values[0].type)
-            truth = pc.field(column).isin(known)
+            value_set = pa.array([value.as_py() for value in values], values[0].type)
+            truth = pc.field(column).isin(value_set)
             return pc.if_else(pc.field(column).is_valid(), truth, pa.scalar(None, pa.bool_()))
         case Comparison(column, operator, value):
             truth = _COMPARE[operator](pc.field(column), value)
@@ -205,8 +205,8 @@ def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = Fa
     bounds = bounds_of(condition.column)
     if isinstance(condition, NullTest):
         null = bounds.nulls or (bounds.nans and nan_is_null)
-        there = bounds.values or (bounds.nans and not nan_is_null)
-        return _where(null, there)
+        has_values = bounds.values or (bounds.nans and not nan_is_null)
+        return _where(null, has_values)
     outcomes = Outcome.NULL if bounds.nulls or (bounds.nans and nan_is_null) else Outcome.NEVER
     if bounds.nans and not nan_is_null:
         greater = isinstance(condition, Comparison) and condition.operator in _GREATER
@@ -221,11 +221,11 @@ def _where(true: bool, false: bool) -> Outcome:
 
 
 def _conjunction(left: Outcome, right: Outcome) -> Outcome:
-    both = left & right & Outcome.TRUE | (left | right) & Outcome.FALSE
+    outcomes = left & right & Outcome.TRUE | (left | right) & Outcome.FALSE
     not_false = Outcome.NULL | Outcome.TRUE
     if (left & Outcome.NULL and right & not_false) or (right & Outcome.NULL and left & not_false):
-        both |= Outcome.NULL
-    return both
+        outcomes |= Outcome.NULL
+    return outcomes
 
 
 def _negation(outcomes: Outcome) -> Outcome:

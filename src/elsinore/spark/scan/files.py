@@ -82,14 +82,14 @@ def _reading(uri: str, what: str, remedy: str = "") -> Iterator[None]:
         raise InputError(f"'{uri}' {what}: {reason}.{remedy}") from error
 
 
-class Judged(NamedTuple):
-    """Whether a row group is read, by its statistics, and its span, if known."""
+class RowGroupDecision(NamedTuple):
+    """Whether a row group is read, and its time span, if known; both from its statistics."""
 
     read: bool = True
     span: tuple[int, int] | None = None
 
 
-Judge = Callable[[str, pq.FileMetaData, pa.Schema], Sequence[Judged]]
+Judge = Callable[[str, pq.FileMetaData, pa.Schema], Sequence[RowGroupDecision]]
 
 
 class SelectedRowGroups(NamedTuple):
@@ -141,12 +141,14 @@ def _row_groups(
                 if name is not None:
                     _check(uri, schema.field(name), column.type, old=name in old_times)
         numbers = range(metadata.num_row_groups)
-        judged = [Judged() for _ in numbers] if judge is None else judge(uri, metadata, schema)
+        decisions = (
+            [RowGroupDecision() for _ in numbers] if judge is None else judge(uri, metadata, schema)
+        )
         groups = [(n, metadata.row_group(n)) for n in numbers]
         row_groups = [
-            RowGroup(uri, n, group.num_rows, group.total_byte_size, judged[n].span)
+            RowGroup(uri, n, group.num_rows, group.total_byte_size, decisions[n].span)
             for n, group in groups
-            if group.num_rows and judged[n].read
+            if group.num_rows and decisions[n].read
         ]
         return SelectedRowGroups(
             row_groups, sum(1 for _, group in groups if group.num_rows) - len(row_groups)
@@ -225,28 +227,28 @@ def _is_text(kind: pa.DataType) -> bool:
 def read(
     groups: Sequence[RowGroup],
     columns: Sequence[FileColumn],
-    coded: frozenset[str],
+    dictionary_columns: frozenset[str],
     condition: Any,
     storage: Storage = HERE,
 ) -> Iterator[pa.Table]:
     """Yield the events of row groups, with `columns` under the files' names.
 
-    Texts of the columns in `coded` remain dictionaries. Events for which `condition` is not true
-    are skipped. A column that a file lacks is null. Raises InputError with the file's name if it
-    cannot be read completely.
+    Texts of the columns in `dictionary_columns` remain dictionaries. Events for which `condition`
+    is not true are skipped. A column that a file lacks is null. Raises InputError with the file's
+    name if it cannot be read completely.
     """
     by_file: dict[str, list[RowGroup]] = {}
     for group in groups:
         by_file.setdefault(group.file, []).append(group)
-    for uri, those in by_file.items():
-        yield from _read_file(uri, those, columns, coded, condition, storage)
+    for uri, groups_of_file in by_file.items():
+        yield from _read_file(uri, groups_of_file, columns, dictionary_columns, condition, storage)
 
 
 def _read_file(
     uri: str,
     groups: Sequence[RowGroup],
     columns: Sequence[FileColumn],
-    coded: frozenset[str],
+    dictionary_columns: frozenset[str],
     condition: Any,
     storage: Storage,
 ) -> Iterator[pa.Table]:
@@ -256,7 +258,7 @@ def _read_file(
     names = {
         column.name: in_file(column.name, schema, uri) for column in columns if not column.folder
     }
-    dictionaries = [name for column in coded if (name := names[column]) is not None]
+    dictionaries = [name for column in dictionary_columns if (name := names[column]) is not None]
     options: dict[str, Any] = {
         "read_dictionary": dictionaries,
         "page_checksum_verification": True,
@@ -285,7 +287,7 @@ def _batches(
 
     A few are read at a time, because Arrow's reader retains all bytes read until it ends.
     """
-    for some in together(groups, BATCH_ROWS):
+    for some in batches_of_groups(groups, BATCH_ROWS):
         numbers = [group.number for group in some]
         with _reading(uri, "is damaged", f" {TAKE_OUT}."):
             yield from file.iter_batches(
@@ -316,7 +318,7 @@ def folder_value(uri: str, column: FileColumn) -> pa.Scalar:
     raise InputError(f"'{uri}' lies in no folder named '{column.name}=...'.")
 
 
-def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
+def batches_of_groups(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
     """Return lists of consecutive row groups with up to `rows` events.
 
     >>> groups = [RowGroup("f", n, 600_000, 1) for n in range(3)]

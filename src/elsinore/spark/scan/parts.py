@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from elsinore.spark.combining import apart, shared_times
+from elsinore.spark.combining import share_outside, shared_times
 from elsinore.spark.scan.files import RowGroup, splits
 from elsinore.spark.shuffle import TASKS_PER_CORE
 
@@ -34,6 +34,6 @@ def in_time_order(groups: Sequence[RowGroup]) -> Sequence[RowGroup]:
     spans = [group.span for group in groups if group.span is not None]
     if len(spans) < len(groups):
         return groups
-    if apart(spans, [group.rows for group in groups], shared_times(spans)) < MOSTLY:
+    if share_outside(spans, [group.rows for group in groups], shared_times(spans)) < MOSTLY:
         return groups
     return [group for _, group in sorted(zip(spans, groups, strict=True), key=lambda pair: pair[0])]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import to_ticks
-from elsinore.spark.scan.files import FileColumn, RowGroup, together
+from elsinore.spark.scan.files import FileColumn, RowGroup, batches_of_groups
 
 PIECE_ROWS = 1 << 20  # row groups are combined together up to so many events
 MOST_ROWS = 1 << 21  # a piece with more is cut in time, as it must fit in memory
@@ -65,7 +65,7 @@ _WHOLE_OR_FLOATING = {"INT64", "INT32", "DOUBLE", "FLOAT"}
 
 def pieces_of(part: Sequence[RowGroup]) -> list[list[RowGroup]]:
     """Return lists of consecutive row groups with up to `PIECE_ROWS` events."""
-    return together(part, PIECE_ROWS)
+    return batches_of_groups(part, PIECE_ROWS)
 
 
 def span_of(piece: Sequence[RowGroup]) -> tuple[int, int]:

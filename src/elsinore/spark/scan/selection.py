@@ -8,14 +8,20 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from elsinore.operators import fitted, gathered
+from elsinore.operators import specialize
 from elsinore.plan import Plan, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.schema import plain_type
 from elsinore.spark.scan.bounds import Statistics
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import Condition, NotSimpleError
-from elsinore.spark.scan.files import FileColumn, Judged, SelectedRowGroups, in_file, row_groups_in
+from elsinore.spark.scan.files import (
+    FileColumn,
+    RowGroupDecision,
+    SelectedRowGroups,
+    in_file,
+    row_groups_in,
+)
 from elsinore.spark.scan.parts import parts_of
 from elsinore.spark.scan.ranges import ranges_of
 from elsinore.spark.scan.skipping import Skipping, interests_of
@@ -55,13 +61,13 @@ def skipping_of(
     )
 
 
-def judged(
+def judge_row_groups(
     skipping: Skipping,
     options: RunOptions,
     uri: str,
     metadata: pq.FileMetaData,
     schema: pa.Schema,
-) -> list[Judged]:
+) -> list[RowGroupDecision]:
     """Return whether each row group of a file is read, and the span of its times."""
     time = skipping.columns[skipping.time]
     name = None if time.folder else in_file(time.name, schema, uri)
@@ -70,7 +76,7 @@ def judged(
         spans = ranges_of(metadata, schema.field(name), time, options)
     statistics = Statistics(uri, metadata, schema, skipping.columns)
     return [
-        Judged(not skipping.skips(statistics, number, usable=span is not None), span)
+        RowGroupDecision(not skipping.skips(statistics, number, usable=span is not None), span)
         for number, span in enumerate(spans)
     ]
 
@@ -90,8 +96,7 @@ def row_groups_of(
     types = {field.name: _as_spark(field.type) for field in schema}
     if options.uncertain is not None or not {options.time, options.type} <= types.keys():
         return None
-    plan = gathered(plan, options.sharing, record=options.record)
-    plan = fitted(plan, types, declared=True)
+    plan = specialize(plan, types, declared=True)
     looks = []
     for numbers in plan.passes:
         units = [plan.units[number] for number in numbers]
@@ -101,7 +106,7 @@ def row_groups_of(
         columns = [FileColumn(name, types[name]) for name in names]
         skipping = skipping_of(units, options, {name: name for name in names}, columns)
         try:
-            selection = row_groups_in(files, columns, partial(judged, skipping, options))
+            selection = row_groups_in(files, columns, partial(judge_row_groups, skipping, options))
         except NotSimpleError:
             return None
         combine = combining(units, parts_of(selection.groups, cores()), options)

@@ -75,16 +75,16 @@ class Skipping:
 
     def skips(self, statistics: Statistics, group: int, *, usable: bool) -> bool:
         """Return whether a row group can be skipped; `usable` says that all times are in range."""
-        known: dict[str, Bounds] = {}
+        cached_bounds: dict[str, Bounds] = {}
 
         def bounds(name: str) -> Bounds:
-            if name not in known:
-                known[name] = statistics(group, name)
-            return known[name]
+            if name not in cached_bounds:
+                cached_bounds[name] = statistics(group, name)
+            return cached_bounds[name]
 
         if self.condition is not None and not outcome(self.condition, bounds) & Outcome.TRUE:
             return True
-        if self.strict and not (usable and self._there(bounds)):
+        if self.strict and not (usable and self._has_times_and_types(bounds)):
             return False
         if any(not (bounds(name).values or bounds(name).nans) for name in self.required):
             return True
@@ -93,10 +93,10 @@ class Skipping:
             for interest in self.interests
         )
 
-    def _there(self, bounds: BoundsOf) -> bool:
+    def _has_times_and_types(self, bounds: BoundsOf) -> bool:
         """Return whether all events have a time and a type."""
-        both = bounds(self.time), bounds(self.type)
-        return not any(side.nulls or side.nans for side in both)
+        time_and_type = bounds(self.time), bounds(self.type)
+        return not any(side.nulls or side.nans for side in time_and_type)
 
 
 def interests_of(

@@ -1,4 +1,4 @@
-"""Choosing how a pass reads events: by tasks from Parquet files with Arrow, or by Spark."""
+"""Choosing the reader of a pass's events: tasks that read Parquet files with Arrow, or Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from elsinore.spark.scan.files import FileColumn, RowGroup, SelectedRowGroups, r
 from elsinore.spark.scan.parts import parts_of
 from elsinore.spark.scan.ranges import span_of
 from elsinore.spark.scan.relation import Relation, relation_of
-from elsinore.spark.scan.selection import judged, needed, skipping_of
+from elsinore.spark.scan.selection import judge_row_groups, needed, skipping_of
 from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
 from elsinore.spark.shuffle import known_cores, partitions_for, rows_at_once
@@ -152,23 +152,25 @@ def task_of(
         raise NotSimpleError(f"{_INT96_CONVERSION} is set")
     types = {field.name: field.dataType for field in frame.schema.fields}
     attributes = needed(units, options)
-    for name in dict.fromkeys(read for each in attributes for read in columns_of(each)):
+    for name in dict.fromkeys(
+        column_names for attribute in attributes for column_names in columns_of(attribute)
+    ):
         if name in types and NANOSECONDS_KEY in frame.schema[name].metadata:
             raise NotSimpleError(f"'{name}' has nanoseconds")
     _refuse(units, options, types)
     computed_names = [name for name in attributes if isinstance(name, ComputedName)]
     names = _stored_names(attributes, relation)
     computed = _computed(computed_names, types, relation, frame.sparkSession)
-    read = dict.fromkeys(
+    column_names = dict.fromkeys(
         [*names.values(), *computed.names.values(), *sorted(relation.condition_reads)]
     )
-    columns = tuple(_file_column(name, relation) for name in read)
+    columns = tuple(_file_column(name, relation) for name in column_names)
     keys = [name for name in (options.type, *units[0].key) if name in names]
-    coded = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
+    dictionary_columns = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
     skipping = skipping_of(units, options, names, columns, relation.condition)
     files = [file for file in relation.files if not skipping.skips_file(file)]
     storage = storage_of(frame.sparkSession, files)
-    selection = row_groups_in(files, columns, partial(judged, skipping, options), storage)
+    selection = row_groups_in(files, columns, partial(judge_row_groups, skipping, options), storage)
     if files:
         _check_tasks(frame.sparkSession, files[0], storage)
     selection = selection._replace(unopened=len(relation.files) - len(files))
@@ -196,7 +198,7 @@ def task_of(
             for name, column in zip(computed_names, computed.columns, strict=True)
         },
         computed=computed,
-        coded=coded - set(relation.folders),
+        dictionary_columns=dictionary_columns - set(relation.folders),
         condition=None if relation.condition is None else as_arrow(relation.condition),
         units=units,
         options=options,

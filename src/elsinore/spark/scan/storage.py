@@ -41,7 +41,7 @@ _GS_ANONYMOUS = {
     "fs.gs.auth.null.enable": "true",
     "google.cloud.auth.null.enable": "true",
 }
-_GS_PATIENCE = timedelta(minutes=1)  # Arrow's default is 15 minutes
+_GS_TIMEOUT = timedelta(minutes=1)  # Arrow's default is 15 minutes
 _AMAZON = "s3.amazonaws.com"  # the default end point in configurations
 
 
@@ -92,10 +92,10 @@ def storage_of(spark: SparkSession, uris: list[str]) -> Storage:
 
 @lru_cache(maxsize=64)
 def _system(scheme: str, netloc: str, settings: tuple[tuple[str, str], ...]) -> pa_fs.FileSystem:
-    made = _MAKERS.get(scheme)
-    if made is None:
+    make_system = _MAKERS.get(scheme)
+    if make_system is None:
         return pa_fs.LocalFileSystem()
-    return made(netloc, dict(settings))
+    return make_system(netloc, dict(settings))
 
 
 def _s3(bucket: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
@@ -125,7 +125,7 @@ def _s3(bucket: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
 
 
 def _gs(_: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
-    options: dict[str, Any] = {"retry_time_limit": _GS_PATIENCE}
+    options: dict[str, Any] = {"retry_time_limit": _GS_TIMEOUT}
     if any(settings.get(name, "").upper() == by.upper() for name, by in _GS_ANONYMOUS.items()):
         options["anonymous"] = True
     scheme, _, host = settings.get(_GS_ENDPOINT, "").rstrip("/").rpartition("://")

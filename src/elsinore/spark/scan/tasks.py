@@ -66,7 +66,7 @@ class ScanAndPack:
     splits: tuple[tuple[RowGroup, ...], ...]
     columns: tuple[FileColumn, ...]
     names: Mapping[str, str]
-    coded: frozenset[str]  # text columns that remain dictionaries
+    dictionary_columns: frozenset[str]  # text columns that remain dictionaries
     condition: Any
     units: tuple[Unit, ...]
     options: RunOptions
@@ -163,17 +163,19 @@ class ScanAndPack:
     def again(self, partitions: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of some partitions, of all splits, without combining events."""
         alone = replace(self, combine=None, statistics=None, types=None)
-        wanted = pa.array(partitions, pa.int32())
+        partition_numbers = pa.array(partitions, pa.int32())
         numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(self.splits)), pa.int64())})
         for blobs in alone([numbers]):
-            yield blobs.filter(pc.is_in(blobs.column("pid"), wanted))
+            yield blobs.filter(pc.is_in(blobs.column("pid"), partition_numbers))
 
     def selected(
         self, groups: Sequence[RowGroup], seen: Counter[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Yield the travelling events of row groups; `seen` counts all events by type."""
         interests = [ClassFilter(unit) for unit in self.units]
-        for table in read(groups, self.columns, self.coded, self.condition, self.storage):
+        for table in read(
+            groups, self.columns, self.dictionary_columns, self.condition, self.storage
+        ):
             if table.num_rows:
                 if seen is not None:
                     types = whole(table.column(self.names[self.options.type]))

@@ -21,7 +21,7 @@ from elsinore.expressions.lengths import unit_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Duration, Expression, Operator
 from elsinore.operators.conditions.orders import Order
-from elsinore.operators.ranks import rank_doubles, turned
+from elsinore.operators.ranks import ordered_bits, rank_doubles
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import Cut
 from elsinore.trends.engine.values import (
@@ -45,7 +45,7 @@ from elsinore.trends.values import Ints
 
 LEAST, GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _LEAST_FINITE, _GREATEST_FINITE = (
-    int(turned(np.array([limit]).view(np.int64))[0])
+    int(ordered_bits(np.array([limit]).view(np.int64))[0])
     for limit in (-np.finfo(np.float64).max, np.finfo(np.float64).max)
 )
 Codes = tuple[NDArray[np.int64], NDArray[np.bool_]]  # and which are known
@@ -276,7 +276,7 @@ def _searched(cut: Cut, codes: _Codes, order: Expression) -> Range:
         least, greatest = (-2 * SMALL, 2 * SMALL) if is_small else (LEAST, GREATEST)
 
     def holds(operator: Operator, place: NDArray[np.int64]) -> NDArray[np.bool_]:
-        numbers = place if is_whole else turned(place).view(np.float64)
+        numbers = place if is_whole else ordered_bits(place).view(np.float64)
         left = Values(numbers, np.ones(len(place), np.bool_))
         if cut.previous != order:
             order_values = left

@@ -27,7 +27,7 @@ from elsinore.operators.conditions.code import Program as ConditionCode
 from elsinore.operators.conditions.comparisons import comparison_of
 from elsinore.operators.conditions.compiler import Compiler
 from elsinore.operators.conditions.orders import NULL, Order
-from elsinore.operators.conditions.ranked import Ints, OrderCodes, replaced
+from elsinore.operators.conditions.ranked import Ints, OrderCodes, recoded
 from elsinore.operators.conditions.tables import Columns, Conditions
 from elsinore.plan.between import ANCHOR, CURRENT
 from elsinore.trends.engine.ranges import renumber_orders
@@ -261,7 +261,7 @@ class ConditionColumns:
             integers = np.asarray(store.row_integers)
             for place in places:
                 known = integers[place] != NULL
-                integers[place][known] = replaced(integers[place][known], *changed)
+                integers[place][known] = recoded(integers[place][known], *changed)
             for block, is_falling in self._text_blocks if which == _TEXTS else ():
                 renumber_orders(program, store, block, is_falling, *changed)
             self._put_constants()

@@ -1,4 +1,4 @@
-"""Searches whose arrays are full after every few events."""
+"""Searches with small arrays, which have to grow every few events."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def interpret_evaluations(
         patch.setattr(module, name, _plain_python(module, name))
 
 
-def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
-    """Let searches begin with room for a few matches of a few events."""
+def with_small_arrays(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
+    """Make searches start with arrays for a few matches of a few events."""
     interpret_evaluations(patch)
     for module in (pattern, kernel_search):
         patch.setattr(module, "STEPS", drawn.number(2, 4))

@@ -1,4 +1,4 @@
-"""Wrapping operators with a row per slot: slots are assigned to keys with open windows."""
+"""A wrapper of operators with an array row per slot: keys with open windows get slots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsinore.model.window import Window
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.slots import KeySlots
 
-FEW_KEYS = 16  # up to so many keys, idle keys are not searched for
+FEW_KEYS = 16  # with at most so many slots in use, idle keys are not searched for
 
 
 class SlotOperator(Protocol):
@@ -26,7 +26,7 @@ class SlotOperator(Protocol):
     def process(
         self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
     ) -> pa.RecordBatch:
-        """Process a batch; return final partial outputs. Without `slots`, a key is its slot."""
+        """Process a batch; return final partial outputs. Without `slots`, key codes are slots."""
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return partial outputs that are final if no event before `until` follows."""
@@ -35,13 +35,13 @@ class SlotOperator(Protocol):
         """Return the next time at which `close` would return something."""
 
     def forget(self, slots: NDArray[np.int64]) -> None:
-        """Reset slots for other keys; their keys have no open windows."""
+        """Clear slots whose keys have no open windows, so that other keys can have them."""
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the slots in use, and the time of the last event in each."""
 
 
-class LendingOperator:
+class SlotAssigningOperator:
     """An `Operator` that assigns slots of an inner operator to keys.
 
     A key has a slot while it has open windows; slots of idle keys are released when the number of
@@ -58,36 +58,36 @@ class LendingOperator:
         last_time: int | None = None,
     ) -> None:
         """Wrap `inner` for queries with these windows; `last_time`: see `OperatorOptions`."""
-        self._slotted = inner
+        self._inner = inner
         self._windows = windows
         self._distinct = set(windows)
         self._one_slot = one_slot
         self._slots = slots  # None: codes are slots
         self._until: int | None = None  # windows that end at or before it are closed
         self._last_time = last_time
-        self._many = FEW_KEYS  # slots in use from which idle keys are searched for
+        self._idle_search_size = FEW_KEYS  # slots in use from which idle keys are searched for
         self.open_rows = 0  # of windows that are open at the last time
 
     @property
     def open_group(self) -> int:
         """The first group that may still have outputs, with `one_slot`."""
-        return self._slotted.open_group
+        return self._inner.open_group
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Process a batch; return totals that are already final (with `one_slot`, or `until`)."""
         if until is None:
-            return self._filled(self._slotted.process(batch, self._slots))
+            return self._filled(self._inner.process(batch, self._slots))
         if self._slots is None:  # from now on, slots are assigned
-            return (*self._filled(self._slotted.process(batch)), *self.close(until))
-        totals = self._slotted.process(batch, self._slots, until)
+            return (*self._filled(self._inner.process(batch)), *self.close(until))
+        totals = self._inner.process(batch, self._slots, until)
         self._forget_some(until)
         return self._filled(totals)
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Return the totals of all windows that end at or before `until`; None: of all."""
-        totals = self._filled(self._slotted.close(until))
+        totals = self._filled(self._inner.close(until))
         if until is not None and not self._one_slot:
-            self._slots = self._lent_slots()
+            self._slots = self._key_slots()
             self._forget_some(until)
         return totals
 
@@ -100,9 +100,9 @@ class LendingOperator:
         return (totals,) if totals.num_rows else ()
 
     def _forget_some(self, until: int) -> None:
-        """Release the slots of idle keys if many slots are in use."""
+        """Release the slots of idle keys if the number of slots in use has doubled."""
         self._until = until
-        if self._slots is not None and self._slots.count >= self._many:
+        if self._slots is not None and self._slots.count >= self._idle_search_size:
             self._forget_idle()
 
     def _forget_idle(self) -> None:
@@ -111,32 +111,32 @@ class LendingOperator:
             return
         idle = self._slots.idle(self._until, self._distinct)
         if len(idle):
-            self._slotted.forget(idle)
-            self._slots.give_back(idle)
-        self._many = max(FEW_KEYS, 2 * self._slots.count)
+            self._inner.forget(idle)
+            self._slots.release(idle)
+        self._idle_search_size = max(FEW_KEYS, 2 * self._slots.count)
 
-    def _lent_slots(self) -> KeySlots:
+    def _key_slots(self) -> KeySlots:
         """Return the slots of keys; before slots are assigned, a key's code is its slot."""
         if self._slots is not None:
             return self._slots
-        codes, last = self._slotted.occupied()
+        codes, last = self._inner.occupied()
         return KeySlots.from_arrays(codes, codes, last)
 
     def deadline(self) -> int | None:
         """Return the end of the first window that has totals to return."""
         self._forget_idle()
-        return self._slotted.deadline()
+        return self._inner.deadline()
 
     def idle_time(self) -> int | None:
         """Return the end of the last window with an event of any key."""
-        return self._lent_slots().idle_time(self._distinct)
+        return self._key_slots().idle_time(self._distinct)
 
     def open_keys(self) -> NDArray[np.int32]:
         """Return the keys that have a slot."""
         self._forget_idle()
         if self._slots is None:
-            return self._slotted.occupied()[0].astype(np.int32)
-        return self._slots.lent.key[self._slots.used]
+            return self._inner.occupied()[0].astype(np.int32)
+        return self._slots.key_table.key[self._slots.used]
 
     def saved_slots(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of assigned slots, for `slots_from_arrays`."""
@@ -145,7 +145,7 @@ class LendingOperator:
 
 
 def slots_from_arrays(arrays: dict[str, NDArray[Any]]) -> KeySlots | None:
-    """Return the slots of the arrays from `LendingOperator.saved_slots`."""
+    """Return the slots of the arrays from `SlotAssigningOperator.saved_slots`."""
     if "slots" not in arrays:
         return None
     return KeySlots.from_arrays(arrays["slots"], arrays["keys"], arrays["last"])
