@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
-from elsinore.matches import classes, searches
+from elsinore.matches import searches
 from elsinore.matches.merged import _in_turn
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
@@ -57,7 +57,7 @@ def test_queries_answered_together_find_what_each_finds_alone(text, events, cut,
     found = []
     for shared in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(searches, "ROWS", rows)  # keys in many pieces, and many keys in one
+            patch.setattr(searches, "ROWS", rows)  # keys alone, and many keys together
             if not shared:
                 patch.setattr(searches, "is_mergeable", lambda *_: False)
             found.append(matches(text, events, cut))
@@ -127,12 +127,8 @@ def test_an_event_that_goes_on_in_a_circle_is_for_the_search_one_by_one():
         _in_turn({1: 2, 2: 1})
 
 
-@pytest.mark.parametrize("most_codes", [0, classes.MOST_CODES], ids=["hashed", "table"])
-def test_a_class_that_only_other_queries_read_is_known_to_those_answered_together(
-    monkeypatch, programs, most_codes
-):
+def test_a_class_that_only_other_queries_read_is_known_to_those_answered_together(programs):
     """Classes are numbered as they come: D is the fourth, and no query of the two reads it."""
-    monkeypatch.setattr(classes, "MOST_CODES", most_codes)
     text = "".join(
         f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ(A a, B+ b, C c) WHERE [k] "
         f"STRATEGY SKIP TILL NEXT MATCH WITHIN {9 + n};"

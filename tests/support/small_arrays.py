@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from benchmarks.evaluations import kernel_search, postponed_search, run_kernels, run_search
 
-from elsinore.matches import classes, store
+from elsinore.matches import store
 from elsinore.matches.engine import pattern
 from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
@@ -46,7 +46,6 @@ def with_small_arrays(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
     patch.setattr(pattern, "PAUSE_STEPS", drawn.number(1, 9))
     patch.setattr(pattern, "MANY", drawn.one([-1.0, 0.5]))
-    patch.setattr(classes, "MOST_CODES", drawn.one([0, classes.MOST_CODES]))
     patch.setattr(store, "FEW", drawn.number(0, 4))
     patch.setattr(ranked, "FEW", drawn.number(0, 2))
     patch.setattr(ranked, "STEP", 1)

@@ -12,9 +12,7 @@ from elsinore.matches.template import MatchTemplate
 from elsinore.model.expression import Expression
 from elsinore.plan.classes import Classes
 
-MOST_CODES = 1 << 20  # up to which numbers are looked up in a table; beyond, by hashing
-FEW = 1024  # events of a batch that are searched for new classes first
-NO_CLASS, UNSEEN = -1, -2  # in place of a number
+NO_CLASS = -1  # in place of a number
 
 
 class EventClasses:
@@ -27,32 +25,12 @@ class EventClasses:
         self._classes = classes
         self.meanings: list[tuple[str, frozenset[Expression]]] = []
         self._numbers: dict[int, int] = {}
-        self._table: Ints | None = None  # [code], the last one of no class
-        if classes.size <= MOST_CODES:
-            self._table = np.full(classes.size + 1, UNSEEN)
-            self._table[-1] = NO_CLASS
 
     def numbers(self, codes: Ints) -> Ints:
         """Return the numbers of the classes of events, NO_CLASS for codes below 0."""
-        if codes.min(initial=0) < NO_CLASS:
-            codes = np.maximum(codes, NO_CLASS)
-        if self._table is not None:
-            self._learn(self._table, codes[:FEW])  # mostly the batch has no others
-            numbers_of_codes = self._table[codes]
-            is_unseen = numbers_of_codes == UNSEEN
-            if is_unseen.any():
-                self._learn(self._table, codes[is_unseen])
-                numbers_of_codes = self._table[codes]
-            return numbers_of_codes
         encoded = to_arrow(codes).dictionary_encode()
         numbers = [self._number(code) for code in encoded.dictionary.to_pylist()]
         return np.take(np.array(numbers, np.int64), to_numpy(encoded.indices))
-
-    def _learn(self, table: Ints, codes: Ints) -> None:
-        """Assign numbers to the classes of codes that occur for the first time."""
-        for code in np.unique(codes).tolist():
-            if table[code] == UNSEEN:
-                table[code] = self._number(code)
 
     def _number(self, code: int) -> int:
         if code < 0:

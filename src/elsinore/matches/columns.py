@@ -251,11 +251,10 @@ class ArrivedRows:
         self.rows = 0
         self.nbytes = 0
 
-    def append(self, table: pa.Table) -> int:
-        """Append rows; return the number of the first."""
-        start = self.rows
+    def append(self, table: pa.Table) -> None:
+        """Append rows."""
         self._tables.append(table)
-        self._starts.append(start)
+        self._starts.append(self.rows)
         self.rows += table.num_rows
         self.nbytes += table.nbytes
         tables = self._tables
@@ -263,7 +262,6 @@ class ArrivedRows:
             last = tables.pop()
             tables[-1] = pa.concat_tables([tables[-1], last]).combine_chunks()
             self._starts.pop()
-        return start
 
     def table(self, numbers: Ints) -> pa.Table:
         """Return some rows; `numbers` are in any order."""
@@ -284,55 +282,44 @@ class ArrivedRows:
         if table is not None:
             self.append(table)
 
-    def has_nulls(self, name: str) -> bool:
-        """Return whether a column has nulls."""
-        return any(table.column(name).null_count for table in self._tables)
-
-    def take(self, name: str, numbers: Ints, missing: Bools | None = None) -> Any:
-        """Return a column at some rows, null where `missing`."""
+    def take(self, name: str, numbers: Ints) -> Any:
+        """Return a column at some rows."""
         columns = [whole(table.column(name)) for table in self._tables]
         if len(columns) == 1:
-            return _taken(columns[0], numbers, missing)
+            return _taken(columns[0], numbers)
         table = np.searchsorted(self._starts, numbers, side="right") - 1
         order = np.argsort(table, kind="stable")
         ends = np.searchsorted(table[order], np.arange(len(columns) + 1))
         parts = [
-            _decoded(_taken(columns[n], numbers[order[a:b]] - self._starts[n], None))
+            _decoded(_taken(columns[n], numbers[order[a:b]] - self._starts[n]))
             for n, (a, b) in enumerate(itertools.pairwise(ends))
             if a < b
         ]
         if not parts:
-            return _taken(columns[0], numbers, missing)
+            return _taken(columns[0], numbers)
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order))
-        return _taken(pa.concat_arrays(parts), places, missing)
+        return _taken(pa.concat_arrays(parts), places)
 
 
 class EventColumns:
     """The attributes of the events that are searched, read by their rows.
 
-    An attribute that is read more often than there are events is sorted by row first, as the events
-    of a match have neighbouring rows.
+    An attribute is sorted by row when it is first read, as the events of a match have neighbouring
+    rows.
     """
 
     def __init__(
-        self,
-        arrived: ArrivedRows,
-        keys: Keys,
-        numbers: Ints,
-        ordered: Mapping[str, pa.Array],
-        *,
-        has_groups: bool,
+        self, arrived: ArrivedRows, keys: Keys, numbers: Ints, *, has_groups: bool
     ) -> None:
         """`numbers` are those of the rows of `keys` among the rows that arrived.
 
-        `ordered` are attributes in the order of rows; `has_groups`: events are in groups.
+        `has_groups`: events are in groups.
         """
         self._arrived = arrived
         self._keys, self._numbers = keys, numbers
         self._has_groups = has_groups
-        self._ordered = dict(ordered)
-        self._reads: dict[str, int] = {}
+        self._ordered: dict[str, pa.Array] = {}
 
     def values(self, name: str, rows: Ints) -> pa.Array:
         """Return an attribute at some rows, null at those below 0."""
@@ -340,13 +327,9 @@ class EventColumns:
         if len(rows) and rows.min() < 0:
             missing = rows < 0
             rows = np.where(missing, 0, rows)
-        self._reads[name] = self._reads.get(name, 0) + len(rows)
-        numbers = self._numbers
-        if name not in self._ordered and self._reads[name] > len(numbers):
-            self._ordered[name] = self._arrived.take(column_of(name), numbers)
-        if name in self._ordered:
-            return _decoded(_taken(self._ordered[name], rows, missing))
-        return _decoded(self._arrived.take(column_of(name), numbers[rows], missing))
+        if name not in self._ordered:
+            self._ordered[name] = self._arrived.take(column_of(name), self._numbers)
+        return _decoded(_taken(self._ordered[name], rows, missing))
 
     def value(self, name: str, row: int) -> Any:
         """Return an attribute of one event."""
@@ -356,17 +339,17 @@ class EventColumns:
         """Return the codes of the groups of events."""
         if not self._has_groups:
             return to_arrow(np.zeros(len(rows), np.int32))
-        return _taken(self._group_of_row, rows, None)
+        return _taken(self._group_of_row, rows)
 
     @cached_property
     def _group_of_row(self) -> pa.Array:
         keys = self._keys
         groups = self._arrived.take("group", self._numbers[keys.first_row])
         lengths = keys.end_row - keys.first_row
-        return _taken(groups, np.repeat(np.arange(len(keys)), lengths), None)
+        return _taken(groups, np.repeat(np.arange(len(keys)), lengths))
 
 
-def _taken(column: pa.Array, rows: Ints, missing: Bools | None) -> pa.Array:
+def _taken(column: pa.Array, rows: Ints, missing: Bools | None = None) -> pa.Array:
     """Return a column at some rows, null where `missing`."""
     if pa.types.is_null(column.type):  # `take` returns its length, not that of the rows
         return pa.nulls(len(rows))

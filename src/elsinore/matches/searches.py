@@ -6,7 +6,6 @@ Deterministic queries of a unit are answered together, in one pass over the even
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -92,15 +91,7 @@ class Searches:
         """Return the columns of some rows, and make searches ready for them."""
         for search in self.searches:
             search.pattern.set_texts(rows.operands)
-        ordered = {
-            name: to_arrow(rows.operands.doubles[row])
-            for name, row in self.layout.doubles.items()
-            if self.layout.types[name] == pa.float64()
-            and not store.arrived.has_nulls(column_of(name))
-        }
-        return EventColumns(
-            store.arrived, rows.keys, rows.numbers, ordered, has_groups=self._has_groups
-        )
+        return EventColumns(store.arrived, rows.keys, rows.numbers, has_groups=self._has_groups)
 
     def together(
         self, rows: Rows, events: EventColumns
@@ -187,7 +178,8 @@ def _together(spec: MatchUnit, searches: Sequence[Search]) -> list[Together]:
 
 
 MOST_QUERIES = 64  # answered in one pass
-ROWS = 1 << 17  # read at a time
+ROWS = 1 << 17  # read at a time, unless a key has more
+MOST_NUMBERS = 1 << 28  # that may describe the matches of a key
 _ZERO = np.int64(0)
 _NO_PATHS: Shorts = np.zeros((0, 2), dtype=np.int32)
 
@@ -204,15 +196,17 @@ class Together:
         self._numbers: Shorts = np.empty(0, dtype=np.int32)
 
     def is_possible(self, keys: Keys) -> bool:
-        """Return whether each event leads to at most one state, and no key is too long."""
-        if (
-            longest(keys) > GUARD
-        ):  # a window may have too many matches: the other search counts them
-            return False
+        """Return whether each event leads to at most one state, and no key is too long.
+
+        A window of a long key may have too many matches, which the other search counts.
+        """
         classes = len(self._queries[0].states.by_class)
         if classes != self._classes:
             self._classes, self._program = classes, merge(self._queries)
-        return self._program is not None
+        if self._program is None:
+            return False
+        most = longest(keys)
+        return most <= GUARD and most * sum(self._program.widths) <= MOST_NUMBERS
 
     def matches(self, operands: Operands, keys: Keys) -> Iterator[tuple[list[int], MatchBatch]]:
         """Yield matches as `QuerySearch.matches` does, with the places of their queries.
@@ -220,70 +214,22 @@ class Together:
         No two events of a key are simultaneous.
         """
         assert self._program is not None
-        search = _Pass(self._program, operands, keys)
-        for part in bounded_parts(keys.end_row - keys.first_row, ROWS):
-            some = part.start, part.stop
-            first, end = int(keys.first_row[part.start]), int(keys.end_row[part.stop - 1])
-            if end - first <= ROWS:
-                yield from self._matches_in(search, some, (first, end))
-                continue
-            # a long key: what follows the last row of each piece is computed beforehand
-            pieces = list(itertools.pairwise([*range(first, end, ROWS), end]))
-            after = []
-            for piece in pieces[:0:-1]:
-                after.append(search.slots())
-                search.run(some, piece, None)
-            after.append(search.slots())
-            for piece in pieces:
-                search.set_slots(after.pop())
-                yield from self._matches_in(search, some, piece)
-
-    def _matches_in(
-        self, search: _Pass, keys: tuple[int, int], rows: tuple[int, int]
-    ) -> Iterator[tuple[list[int], MatchBatch]]:
-        """Yield the matches that begin in some rows of some keys."""
-        assert self._program is not None
-        widths = self._program.widths
-        room = (rows[1] - rows[0]) * sum(widths)
-        if len(self._numbers) < room:
-            self._numbers = np.empty(room, dtype=np.int32)
-        for lane, (begin, end) in enumerate(search.run(keys, rows, self._numbers)):
-            if begin < end:
+        merged, widths = self._program.merged, np.array(self._program.widths)
+        values = values_alone(operands.doubles, operands.wholes)
+        merged.keys = keys
+        lengths = keys.end_row - keys.first_row
+        for part in bounded_parts(lengths, ROWS):
+            ends = int(lengths[part].sum()) * np.cumsum(widths)
+            if len(self._numbers) < ends[-1]:
+                self._numbers = np.empty(ends[-1], dtype=np.int32)
+            merged.lane_ends = ends.copy()
+            go_back(merged, values, part.start, part.stop, self._numbers)
+            begins = np.asarray(merged.lane_ends)
+            for lane in np.flatnonzero(begins < ends).tolist():
+                numbers = self._numbers[begins[lane] : ends[lane]].reshape(-1, widths[lane])
                 places = self._program.lanes[lane]
-                numbers = self._numbers[begin:end].reshape(-1, widths[lane])
                 batch = _batch(self._queries[places[0]], numbers)
                 yield [self._queries[place].place for place in places], batch
-
-
-class _Pass:
-    """One pass over the events of some keys."""
-
-    def __init__(self, program: Program, operands: Operands, keys: Keys) -> None:
-        self._merged, self._widths = program.merged, program.widths
-        self._values = values_alone(operands.doubles, operands.wholes)
-        self._merged.keys = keys
-
-    def slots(self) -> tuple[Any, Ints]:
-        """Return a copy of the slots and their registers."""
-        return np.array(self._merged.slots), np.array(self._merged.numbers)
-
-    def set_slots(self, slots: tuple[Any, Ints]) -> None:
-        """Set the slots and their registers."""
-        self._merged.slots, self._merged.numbers = slots
-
-    def run(
-        self, keys: tuple[int, int], rows: tuple[int, int], numbers: Shorts | None
-    ) -> list[tuple[int, int]]:
-        """Read some rows of some keys; return the range of each lane's matches in `numbers`.
-
-        No matches are written if it is None.
-        """
-        ends = (rows[1] - rows[0]) * np.cumsum(self._widths)
-        self._merged.lane_ends = ends.copy()
-        room = _NO_PATHS.reshape(-1) if numbers is None else numbers
-        go_back(self._merged, self._values, *keys, *rows, numbers is None, room)
-        begins = np.asarray(self._merged.lane_ends)
-        return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
 def _batch(query: MergedQuery, matches: Shorts) -> MatchBatch:

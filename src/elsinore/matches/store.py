@@ -1,8 +1,7 @@
 """The stored events: the rows of each key, with the values that conditions read.
 
-A row is converted once, when its event arrives. The rows of a key lie next to each other
-(`elsinore.matches.engine.slots`), so that those of one key are searched where they are; those of
-several keys are copied to stand one key after another.
+A row is converted once, when its event arrives. The rows of a key are linked to one another
+(`elsinore.matches.engine.slots`). Rows that are searched are copied, one key after another.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from elsinore.arrow import to_numpy, whole
+from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints, Keys, Shorts
 from elsinore.matches.columns import ArrivedRows
@@ -21,15 +20,13 @@ from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.slots import (
     SLOT,
     Arena,
-    count_added,
+    add_rows,
     list_between,
-    make_room,
-    place_rows,
+    list_rows,
     release_rows,
-    room_needed,
 )
 from elsinore.matches.engine.tables import KEY
-from elsinore.matches.operands import RESERVED, Laws, Layout, Operands, put_members
+from elsinore.matches.operands import Laws, Layout, Operands, put_members
 from elsinore.matches.template import column_of
 from elsinore.plan.modes import LAW
 from elsinore.structs import empty
@@ -63,24 +60,22 @@ class Store:
         self._use(
             empty(SLOT, 0),
             np.zeros((layout.double_rows, 0)),
-            np.zeros((layout.whole_rows + 1, 0), np.int64),
+            np.zeros((layout.whole_rows + 2, 0), np.int64),
         )
-        self._number = layout.whole_rows  # the row of integers with the numbers in `arrived`
         self._code: int | None = None  # of the one slot
         self.arrived = ArrivedRows()
         self.rows = 0
 
-    def _use(self, slots_: Any, doubles: Doubles, integers: Ints) -> None:
-        """Set the arrays of the arena."""
-        arena = self._arena
-        self._slots, self._doubles, self._integers = slots_, doubles, integers
-        arena.slots, arena.doubles, arena.integers = slots_, doubles, integers
+    def _use(self, slots: Any, doubles: Doubles, integers: Ints) -> None:
+        """Set the slots of keys, and the values of the rows that arrived."""
+        self._slots, self._doubles, self._integers = slots, doubles, integers
+        self._arena.slots, self._arena.integers = slots, integers
 
     @property
     def nbytes(self) -> int:
         """The memory that rows take, in bytes."""
         columns = len(self._doubles) + len(self._integers)
-        return self.arrived.nbytes + 8 * columns * self._arena.top
+        return self.arrived.nbytes + 8 * columns * self.arrived.rows
 
     def append(self, table: pa.Table, classes: Ints) -> tuple[Shorts, Ints]:
         """Append the events of a batch; return the slots of their keys, and the rows these had.
@@ -88,34 +83,32 @@ class Store:
         classes: the numbers of the events' classes. Raises InputError if a key's events are not in
         the order of their times.
         """
-        arena, count = self._arena, table.num_rows
-        codes = self._slots_of(to_numpy(table.column("key")))
-        room = np.empty(count, np.int32)
-        touched = np.sort(room[: count_added(arena, codes, room)])
-        if self._one_slot and self.rows and touched[0] != 0:
-            touched = np.concatenate([[np.int32(0)], touched])
-        lengths = self._slots["end"][touched] - self._slots["first"][touched]
-        top = arena.top
-        self._grow(top + room_needed(arena, touched))
-        make_room(arena, touched)
-        order = np.empty(count, np.int64)
-        is_apart = bool(lengths.any())  # else the new rooms are one after another
-        targets = np.empty(count if is_apart else 0, np.int64)
-        times = to_numpy(table.column("time"))
-        first = self.arrived.append(table)
-        placed = place_rows(
-            arena, codes, times, classes, self._ordered, touched, first, order, targets
-        )
-        if placed < 0:
+        keys = to_numpy(table.column("key"))
+        if keys.min(initial=0) < 0:
+            has_key = keys >= 0
+            table, classes, keys = table.filter(to_arrow(has_key)), classes[has_key], keys[has_key]
+        if table.num_rows == 0:
+            return np.zeros(0, np.int32), np.zeros(0, np.int64)
+        codes, times = self._slots_of(keys), to_numpy(table.column("time"))
+        top, order = self.arrived.rows, np.empty(table.num_rows, np.int64)
+        self._make_room(top + len(order))
+        room = np.empty(len(self._slots), np.int32)
+        count = add_rows(self._arena, top, codes, times, classes, self._ordered, room, order)
+        if count < 0:
             raise InputError("A key's events are not in the order of their times.")
-        self.rows += placed
-        self._put_values(table, order[:placed], targets[:placed] if is_apart else top)
-        return touched, lengths
+        self._put_values(table, order)
+        self.arrived.append(table)
+        self.rows += table.num_rows
+        touched = np.sort(room[:count])
+        if self._one_slot and touched[0] != 0 and self._slots["rows"][0]:
+            touched = np.concatenate([[np.int32(0)], touched])
+        old = self._slots["rows"][touched] - self._slots["added"][touched]
+        self._slots["added"][touched] = 0
+        return touched, old
 
     def all_slots(self) -> Shorts:
         """Return the slots of all keys that have rows."""
-        slots_ = self._slots
-        return np.flatnonzero(slots_["end"] > slots_["first"]).astype(np.int32)
+        return np.flatnonzero(self._slots["rows"]).astype(np.int32)
 
     def slots_between(self, lowest: int, highest: int) -> Shorts:
         """Return the slots of keys that have an event from time `lowest` to `highest`."""
@@ -124,22 +117,15 @@ class Store:
 
     def take(self, touched: Shorts, old: Ints | None = None) -> Rows:
         """Return the rows of some keys, of which the first `old` [key] are old; None: all."""
-        first, end = self._slots["first"][touched], self._slots["end"][touched]
+        counts = self._slots["rows"][touched]
         keys = empty(KEY, len(touched))
-        keys.end_row = np.cumsum(end - first)
-        keys.first_row = keys.end_row - (end - first)
+        keys.end_row = np.cumsum(counts)
+        keys.first_row = keys.end_row - counts
         keys.new_row = keys.end_row if old is None else keys.first_row + old
-        count = int(keys.end_row[-1]) if len(keys) else 0
-        doubles, integers = self._doubles, self._integers
-        if count and np.array_equal(first[1:], end[:-1]):
-            if count < integers.shape[1]:
-                begin, stop = int(first[0]), int(end[-1])
-                doubles = np.ascontiguousarray(doubles[:, begin:stop])
-                integers = np.ascontiguousarray(integers[:, begin:stop])
-        else:
-            rows = np.arange(count) + np.repeat(first - keys.first_row, end - first)
-            doubles, integers = doubles.take(rows, axis=1), integers.take(rows, axis=1)
-        numbers = integers[self._number]
+        rows = self._rows_of(touched)
+        doubles = np.take(self._doubles, rows, axis=1, mode="clip")
+        integers = np.take(self._integers, rows, axis=1, mode="clip")
+        numbers = integers[-2]
         laws = None
         if LAW in self._layout.types:
             laws = Laws.of(self.arrived.take(column_of(LAW), numbers))
@@ -153,26 +139,31 @@ class Store:
 
     def release(self, touched: Shorts, least: Ints) -> None:
         """Release the rows of some keys whose times are before `least` [key]."""
-        arena = self._arena
-        self.rows -= release_rows(arena, touched, least)
+        self.rows -= release_rows(self._arena, touched, least)
         if self._one_slot and len(self._slots):
             self._use(self._slots[-1:].copy(), self._doubles, self._integers)
-        if arena.top > 4 * self.rows + FEW or self.arrived.rows > 2 * self.rows + FEW:
+        if self.arrived.rows > 2 * self.rows + FEW:
             self._compact()
 
     def table(self) -> pa.Table | None:
         """Return all rows with their original columns, key by key; None without rows."""
         if self.rows == 0:
             return None
-        return self.arrived.table(self.take(self.all_slots()).numbers)
+        return self.arrived.table(self.column(-2))
 
     def column(self, row: int) -> Ints:
         """Return integers of all rows, one key after another."""
-        return np.asarray(self.take(self.all_slots()).operands.wholes[row])
+        return np.asarray(self._integers[row, self._rows_of(self.all_slots())])
+
+    def _rows_of(self, touched: Shorts) -> Ints:
+        """Return the rows of some keys, one key after another."""
+        rows = np.empty(self._slots["rows"][touched].sum(), np.int64)
+        list_rows(self._arena, touched, rows)
+        return rows
 
     def last_times(self) -> Ints:
         """Return the time of the last row of each slot that has rows."""
-        return np.asarray(self._integers[TIME, self._slots["end"][self.all_slots()] - 1])
+        return np.asarray(self._integers[TIME, self._slots["last"][self.all_slots()]])
 
     def codes(self) -> Shorts:
         """Return the codes of the keys that have rows."""
@@ -187,16 +178,16 @@ class Store:
             codes = np.cumsum(np.diff(codes, prepend=code) != 0, dtype=np.int32)
             self._code = int(last)
         count = int(codes.max(initial=-1)) + 1
-        slots_ = self._slots
-        if count > len(slots_):
-            more = empty(SLOT, count if self._one_slot else max(count, 2 * len(slots_)))
-            more[: len(slots_)] = slots_
+        slots = self._slots
+        if count > len(slots):
+            more = empty(SLOT, count if self._one_slot else max(count, 2 * len(slots)))
+            more[: len(slots)] = slots
             self._use(more, self._doubles, self._integers)
         return codes
 
-    def _grow(self, rows: int) -> None:
-        """Make room for so many rows of the arena."""
-        capacity, top = self._integers.shape[1], self._arena.top
+    def _make_room(self, rows: int) -> None:
+        """Make room for so many rows."""
+        capacity, top = self._integers.shape[1], self.arrived.rows
         if rows <= capacity:
             return
         size = max(rows, 2 * capacity)
@@ -205,27 +196,16 @@ class Store:
         doubles[:, :top], integers[:, :top] = self._doubles[:, :top], self._integers[:, :top]
         self._use(self._slots, doubles, integers)
 
-    def _put_values(self, table: pa.Table, order: Ints, targets: Ints | int) -> None:
-        """Convert the attributes of a batch, and put them into the arena, in rows `targets`.
-
-        They are one after another if `targets` is the first of them.
-        """
-        layout, top = self._layout, self._arena.top
+    def _put_values(self, table: pa.Table, order: Ints) -> None:
+        """Convert the attributes of a batch, in an order, behind the rows before."""
+        layout, top = self._layout, self.arrived.rows
         attributes = {name: whole(table.column(column_of(name))) for name in layout.types}
         changed = layout.learn_texts(attributes)
         if changed is not None:
             for row in layout.text_rows:
                 self._recode(self._integers[row, :top], *changed)
-        if isinstance(targets, int):
-            stop = targets + len(order)
-            doubles = self._doubles[:, targets:stop]
-            layout.convert(attributes, order, doubles, self._integers[:, targets:stop])
-            return
-        doubles = np.empty((len(self._doubles), len(order)))
-        integers = np.empty((len(self._integers), len(order)), np.int64)
-        layout.convert(attributes, order, doubles, integers)
-        self._doubles[:, targets] = doubles
-        self._integers[RESERVED : self._number, targets] = integers[RESERVED : self._number]
+        stop = top + table.num_rows
+        layout.convert(attributes, order, self._doubles[:, top:stop], self._integers[:, top:stop])
 
     @staticmethod
     def _recode(codes: Ints, old: Ints, new: Ints) -> None:
@@ -234,23 +214,13 @@ class Store:
         codes[:] = np.where(old[places] == codes, new[places], codes)
 
     def _compact(self) -> None:
-        """Move the rows of keys closer together, and remove rows that no key has any more."""
+        """Remove the rows that no key has any more."""
         slots = self.all_slots()
         rows = self.take(slots)
-        lengths = rows.keys.end_row - rows.keys.first_row
-        rooms = lengths + lengths // 2
-        limits = np.cumsum(rooms)
-        used = int(slots[-1]) + 1 if len(slots) else 0
-        moved = empty(SLOT, len(self._slots) if self._one_slot else used)
-        moved["begin"][slots] = moved["first"][slots] = limits - rooms
-        moved["end"][slots], moved["limit"][slots] = limits - rooms + lengths, limits
-        targets = np.arange(self.rows) + np.repeat(limits - rooms - rows.keys.first_row, lengths)
-        top = int(rooms.sum())
-        doubles = np.empty((len(self._doubles), top))
-        integers = np.empty((len(self._integers), top), np.int64)
-        doubles[:, targets], integers[:, targets] = rows.operands.doubles, rows.operands.wholes
-        integers[self._number, targets] = np.arange(self.rows)
-        self._use(moved, doubles, integers)
-        self._arena.top = top
         self.arrived.keep(rows.numbers)
+        moved = empty(SLOT, len(self._slots) if self._one_slot else int(slots.max(initial=-1)) + 1)
+        moved["first"][slots], moved["last"][slots] = rows.keys.first_row, rows.keys.end_row - 1
+        moved["rows"] = self._slots["rows"][: len(moved)]
+        rows.operands.wholes[-2:] = np.arange(self.rows), np.arange(1, self.rows + 1)
+        self._use(moved, rows.operands.doubles, rows.operands.wholes)
         self._layout.forget_texts(rows.operands.doubles, rows.operands.wholes)

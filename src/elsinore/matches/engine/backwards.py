@@ -62,32 +62,21 @@ class Merged:
 
 
 def go_back(
-    merged: Merged,
-    values: Values,
-    begin_key: Index,
-    end_key: Index,
-    first: cython.longlong,
-    end: cython.longlong,
-    is_quiet: cython.bint,
-    output: cython.int[::1],
+    merged: Merged, values: Values, begin_key: Index, end_key: Index, output: cython.int[::1]
 ) -> None:
-    """Read the rows from `end` back to `first`, and write the matches that begin there.
+    """Read the rows of `Merged.keys` from the last to the first, and write their matches.
 
-    They are those of `Merged.keys` from `begin_key` to `end_key`. is_quiet: no matches are
-    written. A match in `output` is its first row, its last row and its registers.
+    They are the keys from `begin_key` to `end_key`. A match in `output` is its first row, its last
+    row and its registers.
     """
     with cython.nogil:
         for key in range(end_key - 1, begin_key - 1, -1):
             first_row: Index = merged.keys[key].first_row
-            end_row: Index = merged.keys[key].end_row
             fresh: Index = merged.keys[key].new_row
-            if fresh >= end_row:
+            if fresh >= merged.keys[key].end_row:
                 continue
-            if min(end_row, end) == end_row:
-                clear(merged)
-            if is_quiet:
-                fresh = end_row
-            for row in range(min(end_row, end) - 1, max(first_row, first) - 1, -1):
+            clear(merged)
+            for row in range(merged.keys[key].end_row - 1, first_row - 1, -1):
                 moves: cython.longlong = 1 + values.integers[CLASS, row]
                 for number in range(merged.classes[moves].begins, merged.classes[moves].begins_end):
                     begin(merged, values, number, row, fresh, output)

@@ -1,9 +1,9 @@
 # cython: infer_types=True
-"""Where the rows of each key lie in a store: in one range, in the order of time.
+"""The rows of each key in a store: a list in the order of time, each row linked to the next one.
 
-The room of a key is `begin` to `limit`, its rows are `first` to `end`. `added` is the number of
-rows that a batch adds, `place` where the next of them is listed. A key whose room is full moves to
-the end of the store, into a room twice as large as its rows.
+Batches are stored in the order of arrival, the rows of a batch key by key: so the next row is
+mostly beside. The last two rows of integers are the number of the row among those that arrived, and
+the next row of the key.
 """
 
 from __future__ import annotations
@@ -13,149 +13,85 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.codes import Index
+from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Index
 from elsinore.structs import empty, struct
 
-SLOT = struct(i8="begin first end limit added place")
-TIME = cython.declare(cython.int, 0)  # rows of `Arena.integers`
-CLASS = cython.declare(cython.int, 1)
-MOMENT = cython.declare(cython.int, 2)
+SLOT = struct(i8="first last rows added place")  # `added`: rows of the latest batch
 
 
 class Arena:
-    """The slots of keys, and the values of their rows: [column, row]; rooms end at row `top`."""
+    """The slots of keys, and the integers of their rows: [column, row]."""
 
     def __init__(self) -> None:
         self.slots: Any = empty(SLOT, 0)
-        self.doubles: Any = np.zeros((0, 0))
         self.integers: Any = np.zeros((0, 0), np.int64)
-        self.top = 0
 
 
-def count_added(arena: Arena, codes: cython.const_int[::1], touched: cython.int[::1]) -> int:
-    """Count the rows of each key in a batch, list the keys; return how many there are.
-
-    codes: the slots of rows, below 0 for rows that are left out.
-    """
-    count: Index = 0
-    with cython.nogil:
-        for row in range(codes.shape[0]):
-            slot: Index = codes[row]
-            if slot < 0:
-                continue
-            if arena.slots[slot].added == 0:
-                touched[count] = slot
-                count += 1
-            arena.slots[slot].added += 1
-    return count
-
-
-@cython.nogil
-def has_room(arena: Arena, slot: Index) -> cython.bint:
-    """Return whether the added rows of a key fit behind its rows."""
-    return arena.slots[slot].end + arena.slots[slot].added <= arena.slots[slot].limit
-
-
-@cython.nogil
-def new_room(arena: Arena, slot: Index) -> cython.longlong:
-    """Return how many rows of room a key needs elsewhere; 0 if its own room is large enough."""
-    stored: Index = arena.slots[slot].end - arena.slots[slot].first
-    count: Index = stored + arena.slots[slot].added
-    if has_room(arena, slot) or 4 * count <= 3 * (
-        arena.slots[slot].limit - arena.slots[slot].begin
-    ):
-        return 0
-    return 2 * count if stored > 0 else count
-
-
-def room_needed(arena: Arena, touched: cython.const_int[::1]) -> int:
-    """Return how many rows of room the keys need at the end of the store."""
-    total: cython.longlong = 0
-    with cython.nogil:
-        for number in range(touched.shape[0]):
-            total += new_room(arena, touched[number])
-    return total
-
-
-def make_room(arena: Arena, touched: cython.const_int[::1]) -> None:
-    """Move the rows of the keys whose added rows have no room behind them."""
-    with cython.nogil:
-        for number in range(touched.shape[0]):
-            slot: Index = touched[number]
-            if has_room(arena, slot):
-                continue
-            size: Index = new_room(arena, slot)
-            first: cython.longlong = arena.slots[slot].first
-            count: Index = arena.slots[slot].end - first
-            if size > 0:
-                arena.slots[slot].begin = arena.top
-                arena.slots[slot].limit = arena.top + size
-                arena.top += size
-            move_rows(arena, first, arena.slots[slot].begin, count)
-            arena.slots[slot].first = arena.slots[slot].begin
-            arena.slots[slot].end = arena.slots[slot].begin + count
-
-
-@cython.nogil
-def move_rows(arena: Arena, source: Index, target: Index, count: Index) -> cython.void:
-    """Copy rows to an earlier place, or to one that they do not overlap."""
-    for column in range(arena.doubles.shape[0]):
-        for row in range(count):
-            arena.doubles[column, target + row] = arena.doubles[column, source + row]
-    for column in range(arena.integers.shape[0]):
-        for row in range(count):
-            arena.integers[column, target + row] = arena.integers[column, source + row]
-
-
-def place_rows(
+def add_rows(
     arena: Arena,
+    top: Index,
     codes: cython.const_int[::1],
     times: cython.const_longlong[::1],
     classes: cython.const_longlong[::1],
     ordered: cython.bint,
-    touched: cython.const_int[::1],
-    number: Index,
+    touched: cython.int[::1],
     order: cython.longlong[::1],
-    targets: cython.longlong[::1],
 ) -> int:
-    """Put the times, classes and moments of a batch into the store, key by key.
+    """Put in the rows of a batch from row `top` on, key by key; return how many keys it has.
 
-    The last column of integers gets their numbers, from `number` on. Fills `order` with the rows of
-    the batch, key by key, and `targets`, if it has room, with their rows in the store. Simultaneous
-    events of a key share a moment unless they are `ordered`. Returns how many rows there are, -1 if
-    a key's are not in the order of time.
+    codes: the slots of rows, which get times, classes, moments and numbers. Lists the keys in
+    `touched`, and in `order` the rows of the batch as they are stored. Simultaneous events of a key
+    share a moment unless they are `ordered`. Returns -1 if its rows are not in the order of time.
     """
     count: Index = 0
-    numbers: Index = arena.integers.shape[0] - 1
-    has_targets: cython.bint = targets.shape[0] > 0
+    place: cython.longlong = top
+    following: Index = arena.integers.shape[0] - 1
     with cython.nogil:
-        for place in range(touched.shape[0]):
-            arena.slots[touched[place]].place = count
-            count += arena.slots[touched[place]].added
-            arena.slots[touched[place]].added = 0
-        for row in range(codes.shape[0]):
-            slot: Index = codes[row]
-            if slot < 0:
-                continue
-            at: Index = arena.slots[slot].end
+        for number in range(codes.shape[0]):
+            if arena.slots[codes[number]].added == 0:
+                touched[count] = codes[number]
+                count += 1
+            arena.slots[codes[number]].added += 1
+        for key in range(count):
+            arena.slots[touched[key]].place = place
+            place += arena.slots[touched[key]].added
+        for number in range(codes.shape[0]):
+            slot: Index = codes[number]
+            row: cython.longlong = arena.slots[slot].place
+            last: cython.longlong = arena.slots[slot].last
             moment: cython.longlong = 0
-            if at > arena.slots[slot].first:
-                if times[row] < arena.integers[TIME, at - 1]:
-                    count = -1
-                    break
-                moment = arena.integers[MOMENT, at - 1]
-                if ordered or times[row] != arena.integers[TIME, at - 1]:
+            if arena.slots[slot].rows == 0:
+                arena.slots[slot].first = row
+            elif times[number] < arena.integers[TIME, last]:
+                count = -1
+                break
+            else:
+                moment = arena.integers[MOMENT, last]
+                if ordered or times[number] != arena.integers[TIME, last]:
                     moment += 1
-            arena.integers[TIME, at] = times[row]
-            arena.integers[CLASS, at] = classes[row]
-            arena.integers[MOMENT, at] = moment
-            arena.integers[numbers, at] = number + row
-            order[arena.slots[slot].place] = row
-            if has_targets:
-                targets[arena.slots[slot].place] = at
+                arena.integers[following, last] = row
+            arena.integers[TIME, row] = times[number]
+            arena.integers[CLASS, row] = classes[number]
+            arena.integers[MOMENT, row] = moment
+            arena.integers[following - 1, row] = top + number
+            order[row - top] = number
+            arena.slots[slot].last = row
             arena.slots[slot].place += 1
-            arena.slots[slot].end = at + 1
+            arena.slots[slot].rows += 1
     return count
+
+
+def list_rows(arena: Arena, touched: cython.const_int[::1], rows: cython.longlong[::1]) -> None:
+    """Fill `rows` with the rows of some keys, one key after another."""
+    place: Index = 0
+    following: Index = arena.integers.shape[0] - 1
+    with cython.nogil:
+        for number in range(touched.shape[0]):
+            row: cython.longlong = arena.slots[touched[number]].first
+            for _row in range(arena.slots[touched[number]].rows):
+                rows[place] = row
+                row = arena.integers[following, row]
+                place += 1
 
 
 def release_rows(
@@ -163,17 +99,17 @@ def release_rows(
 ) -> int:
     """Release the rows of keys before time `least` [key]; return how many there were."""
     released: cython.longlong = 0
+    following: Index = arena.integers.shape[0] - 1
     with cython.nogil:
         for number in range(touched.shape[0]):
             slot: Index = touched[number]
-            first: cython.longlong = first_from(arena, slot, least[number])
-            released += first - arena.slots[slot].first
-            arena.slots[slot].first = first
-            if first == arena.slots[slot].end:  # its room is left
-                arena.slots[slot].begin = 0
-                arena.slots[slot].first = 0
-                arena.slots[slot].end = 0
-                arena.slots[slot].limit = 0
+            while (
+                arena.slots[slot].rows > 0
+                and arena.integers[TIME, arena.slots[slot].first] < least[number]
+            ):
+                arena.slots[slot].first = arena.integers[following, arena.slots[slot].first]
+                arena.slots[slot].rows -= 1
+                released += 1
     return released
 
 
@@ -182,24 +118,15 @@ def list_between(
 ) -> int:
     """List the keys that have a row from time `lowest` to `highest`; return how many there are."""
     count: Index = 0
+    following: Index = arena.integers.shape[0] - 1
     with cython.nogil:
         for slot in range(cython.cast(cython.int, arena.slots.shape[0])):
-            first: cython.longlong = first_from(arena, slot, lowest)
-            if first < arena.slots[slot].end and arena.integers[TIME, first] <= highest:
-                touched[count] = slot
-                count += 1
+            row: cython.longlong = arena.slots[slot].first
+            for _row in range(arena.slots[slot].rows):
+                if arena.integers[TIME, row] >= lowest:
+                    if arena.integers[TIME, row] <= highest:
+                        touched[count] = slot
+                        count += 1
+                    break
+                row = arena.integers[following, row]
     return count
-
-
-@cython.nogil
-def first_from(arena: Arena, slot: Index, time: cython.longlong) -> cython.longlong:
-    """Return the first row of a key with at least a time, the one behind its last if none."""
-    begin: cython.longlong = arena.slots[slot].first
-    end: cython.longlong = arena.slots[slot].end
-    while begin < end:
-        middle: Index = (begin + end) // 2
-        if arena.integers[TIME, middle] < time:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
