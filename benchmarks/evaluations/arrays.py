@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.operands import Operands
+
+Bytes = NDArray[np.uint8]
 
 
 class Values(NamedTuple):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from benchmarks.evaluations.arrays import Registers, Rules, Values
+from benchmarks.evaluations.arrays import Bytes, Registers, Rules, Values
 from benchmarks.evaluations.checks import (
     BEGIN,
     CHECK_AT,
@@ -40,7 +40,7 @@ from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.main_counters import EARLY, EDGES, LOOKED, RUNS, STORED
 from benchmarks.evaluations.reach import LAST_BIT, MASK, ROW, TAKES, WHEN, reach
 from benchmarks.evaluations.registers import copy_registers, select
-from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.arrays import Ints
 
 STAYS_TRUE, STAYS_FALSE = 1, 2  # bits of `flags`
 UNSAFE, SAFE, OUT = 0, 1, 2  # labels

@@ -8,18 +8,18 @@ import numpy as np
 
 from benchmarks.evaluations import checks as se
 from benchmarks.evaluations import main_counters as co
-from benchmarks.evaluations.arrays import Rules, values_of
+from benchmarks.evaluations.arrays import Bytes, Rules, values_of
 from benchmarks.evaluations.construct import scan_main_runs
 from benchmarks.evaluations.kernel_search import begin_work, end_work
-from benchmarks.evaluations.main_run import SINCE, STAYS_TRUE, MainRun
+from benchmarks.evaluations.main_run import SINCE, STAYS_FALSE, STAYS_TRUE, MainRun
 from benchmarks.evaluations.marked import MarkedSearch, Marks
 from benchmarks.evaluations.reach import EVENT_COLUMNS
 from benchmarks.evaluations.statistics import QueryStatistics
 from benchmarks.evaluations.windows import columns_of
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bytes, Ints, Keys, MatchBatch
+from elsinore.matches.arrays import Ints, Keys, MatchBatch
 from elsinore.matches.conditions import Condition
-from elsinore.matches.consistency import early_filters
+from elsinore.matches.consistency import early_values
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, longest, new_events
 from elsinore.matches.registers import slot_of
@@ -40,10 +40,7 @@ class PostponedSearch(MarkedSearch):
     ) -> None:
         super().__init__(template, layout, statistics)
         self._layout = layout
-        flags = np.array(early_filters(template), dtype=np.uint8)
-        if not self.filters_early:
-            flags[:] = 0
-        self._flags: Bytes = flags.reshape(len(flags), -1)
+        self._flags = _flags_of(template) * np.uint8(self.filters_early)
         self.members = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
         self.labels: Bytes = np.zeros((0, len(template.edges)), dtype=np.uint8)
         self.whole_stack = np.zeros(SINCE + len(template.states), dtype=np.int64)
@@ -112,6 +109,20 @@ class PostponedSearch(MarkedSearch):
     def too_many(self, count: int) -> InputError:
         """Return the error that a window has more matches than may be returned."""
         return super().too_many(max(count, GUARD))
+
+
+def _flags_of(template: MatchTemplate) -> Bytes:
+    """Return STAYS_TRUE and STAYS_FALSE by edge, then by state (for matches that end there).
+
+    There is one number for each condition.
+    """
+    rows = early_values(template)
+    flags: Bytes = np.zeros((len(rows), len(template.conditions)), dtype=np.uint8)
+    for place, row in enumerate(rows):
+        for number, (stays_true, stays_false) in row.items():
+            is_edge = place < len(template.edges)
+            flags[place, number] = STAYS_TRUE * (stays_true and is_edge) + STAYS_FALSE * stays_false
+    return flags
 
 
 def read_by(template: MatchTemplate, condition: Condition) -> set[str]:

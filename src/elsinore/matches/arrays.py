@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 Doubles = NDArray[np.float64]
-Bytes = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 Keys = np.recarray[Any, Any]  # of `elsinore.matches.engine.tables.KEY`
 

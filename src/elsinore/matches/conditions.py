@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from dataclasses import dataclass
 
@@ -134,7 +135,7 @@ class Conditions:
         """Return the conditions on the whole match."""
         predicates = [p for p in self.predicates if self._is_of_match(p)]
         self._applied.update(predicates)
-        resolved = [_Resolved(self, predicate, None, None).condition() for predicate in predicates]
+        resolved = [_Resolved(self, predicate).condition() for predicate in predicates]
         return tuple(dict.fromkeys(self.number_of(condition) for condition in resolved))
 
     def number_of(self, condition: Condition) -> int:
@@ -200,50 +201,34 @@ class Conditions:
     # --- resolving
 
     def _of_event(self, predicate: Expression, before: str | None, later: str) -> list[Condition]:
+        """Return the conditions for an event bound to `later` after one bound to `before`.
+
+        A condition on two variables compares each variable that the name of the earlier one
+        denotes: neighbours, if it is repeated and the two may be neighbours.
+        """
         read = ex.attributes(predicate)
         names = list(dict.fromkeys(attribute.variable for attribute in read))
+        pairs: list[tuple[str, str] | None] = [None]
         if len(names) == 2 and {attribute.reference for attribute in read} <= SINGLE:
-            return list(self._of_two(predicate, names, before, later))
+            pairs = [
+                (earlier_name, earlier)
+                for earlier_name, later_name in itertools.permutations(names)
+                for earlier in self.variables(earlier_name)
+                if later in self.variables(later_name)
+                and (before == earlier or not self._are_neighbours(earlier, later))
+            ]
         triggers = self._iterating(predicate) if self._is_late(predicate) else names
         if not any(later in self.variables(name) for name in triggers):
             return []
-        try:
-            return [_Resolved(self, predicate, before, later).condition()]
-        except _DoesNotApplyError:
-            return []
-
-    def _of_two(
-        self, predicate: Expression, names: list[str], before: str | None, later: str
-    ) -> list[Condition]:
-        """Return a condition on two variables for an event bound to `later`, by earlier variable.
-
-        The variables that the name of a type denotes are compared one by one.
-        """
         conditions: dict[Condition, None] = {}
-        for earlier_name, later_name in itertools.permutations(names):
-            if later not in self.variables(later_name):
-                continue
-            for earlier in self.variables(earlier_name):
-                if goes_back(self._whole, earlier, later):
-                    continue
-                near = earlier in self._kleene and (earlier, later) in self._pairs
-                if near and before != earlier:
-                    continue
-                bound: tuple[int, ...] = ()
-                if before == earlier:
-                    place = Slot(Moment.PREVIOUS)
-                else:
-                    number = self.registers.number(RegisterKind.LATEST, (earlier,))
-                    place, bound = Slot(Moment.BEFORE, number), (number,)
-                slots = {earlier_name: place, later_name: Slot(Moment.CURRENT)}
-
-                def put(leaf: Attribute, slots: dict[str, Slot] = slots) -> Expression:
-                    slot = slots[leaf.variable]
-                    return slot_attribute(Slot(slot.moment, slot.register, leaf.name))
-
-                resolved = ex.with_attributes(predicate, put)
-                conditions[Condition(resolved, bound, (), (), predicate)] = None
+        for pair in pairs:
+            with contextlib.suppress(_DoesNotApplyError):
+                conditions[_Resolved(self, predicate, before, later, pair).condition()] = None
         return list(conditions)
+
+    def _are_neighbours(self, earlier: str, later: str) -> bool:
+        """Return whether a repeated variable is compared only with a neighbour of `later`."""
+        return earlier in self._kleene and (earlier, later) in self._pairs
 
     def is_earlier(self, variables: tuple[str, ...], later: str) -> bool:
         """Return whether some of the variables may come before `later` in one round."""
@@ -261,16 +246,23 @@ class Conditions:
 class _Resolved:
     """One condition, resolved for an event bound to `later` after one bound to `before`.
 
-    Without `later` it is resolved for the whole match.
+    Without `later` it is resolved for the whole match. `pair`, of two events that are compared, is
+    the name that stands for the earlier one, and the variable that this is bound to.
     """
 
     def __init__(
-        self, owner: Conditions, predicate: Expression, before: str | None, later: str | None
+        self,
+        owner: Conditions,
+        predicate: Expression,
+        before: str | None = None,
+        later: str | None = None,
+        pair: tuple[str, str] | None = None,
     ) -> None:
         self._owner = owner
         self._predicate = predicate
         self._before = before
         self._later = later
+        self._pair = pair
         self._late = owner._is_late(predicate)
         self._bound: set[int] = set()
         self._unbound: set[int] = set()
@@ -329,7 +321,9 @@ class _Resolved:
                     raise _DoesNotApplyError
                 return Slot(Moment.PREVIOUS, attribute=name)
             case _:
-                if later in variables:
+                if self._pair is not None and self._pair[0] == leaf.variable:
+                    variables = (self._pair[1],)
+                elif later in variables:
                     return Slot(Moment.CURRENT, attribute=name)
                 if self._late and not owner.is_kleene(leaf.variable):
                     register = number(RegisterKind.LATEST, variables)

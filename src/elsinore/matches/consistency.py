@@ -177,8 +177,6 @@ def _scaled(operator: Operator, left: Expression, right: Expression, leaf: Leaf)
             return Trend.ANY
 
 
-STAYS_TRUE, STAYS_FALSE = 1, 2  # the same value in every match
-
 _TRENDS = {
     RegisterKind.LEAST: Trend.UP,
     RegisterKind.GREATEST: Trend.DOWN,
@@ -194,70 +192,54 @@ def filters_of(template: MatchTemplate) -> list[list[int]]:
     events, or a user's aggregate has an object as its state; nor if all are limits of time, at
     which a search ends sooner than a main run.
     """
-    rows: list[list[int]] = [[] for _ in (*template.edges, *template.states)]
     if (
         template.strategy is not Strategy.ANY
         or template.query.collapsed
         or template.uncertain is not None
         or any(r.aggregate is not None and r.aggregate.initial is None for r in template.registers)
     ):
-        return rows
+        return [[] for _ in (*template.edges, *template.states)]
     early = [
-        [number for number, flags in enumerate(row) if flags & STAYS_FALSE]
-        for row in early_filters(template)
+        [number for number, (_, stays_false) in row.items() if stays_false]
+        for row in early_values(template)
     ]
     lookups = {lookup_of(template.conditions[number]) for row in early for number in row}
-    return rows if lookups == {Lookup.LIMIT} else early
+    return [[] for _ in early] if lookups == {Lookup.LIMIT} else early
 
 
-def early_filters(template: MatchTemplate) -> list[list[int]]:
-    """Return which values of conditions are the same in every match, by edge, then by state.
+def early_values(template: MatchTemplate) -> list[dict[int, tuple[bool, bool]]]:
+    """Return of each edge, then of each state, the conditions that a main run may evaluate.
 
-    For each edge, then for each state (for matches that end there) a list with a number for each
-    condition: the sum of `STAYS_TRUE` and `STAYS_FALSE`.
+    And whether each of them, if true for all events, is true in every match; and if false, false.
     """
     beginning = _only_begin(template)
     registers = template.registers
     first = {n for n, register in enumerate(registers) if _is_first(template, register, beginning)}
-    always = [_always_bound(template, register.variables) for register in registers]
     rows = []
     for edge in template.edges:
-        row = [0] * len(template.conditions)
-        bound = {n for n, states in enumerate(always) if edge.source in states}
-        for number in edge.checks if edge.source != START else ():
-            condition = template.conditions[number]
-            is_same = edge.source in beginning
-            row[number] = _flags(template, condition, bound, first, is_previous_same=is_same)
-        rows.append(row)
+        checks = edge.checks if edge.source != START else ()
+        same = edge.source, first, edge.source in beginning
+        rows.append({number: _stays(template, number, *same) for number in checks})
     sources = {edge.source for edge in template.edges}
     for state, owner in enumerate(template.states):
-        row = [0] * len(template.conditions)
-        bound = {n for n, states in enumerate(always) if state in states}
         latest = {
             n
             for n, register in enumerate(registers)
             if register.kind is RegisterKind.LATEST and owner.variable in register.variables
         }
-        for number in template.final if state not in sources else ():
-            condition = template.conditions[number]
-            flags = _flags(template, condition, bound, first | latest, is_previous_same=False)
-            row[number] = flags & STAYS_FALSE
-        rows.append(row)
+        final = template.final if state not in sources else ()
+        rows.append({n: _stays(template, n, state, first | latest, False) for n in final})
     return rows
 
 
-def _flags(
-    template: MatchTemplate,
-    condition: Condition,
-    bound: AbstractSet[int],
-    same: AbstractSet[int],
-    *,
-    is_previous_same: bool,
-) -> int:
-    """Return which values of a condition are the same in every match.
+def _stays(
+    template: MatchTemplate, number: int, state: int, same: AbstractSet[int], is_previous_same: bool
+) -> tuple[bool, bool]:
+    """Return whether a condition on matches in a state stays true, and false, with fewer events.
 
-    Registers in `bound` always contain an event, those in `same` the same event in all matches.
+    The registers in `same` contain the same event in all matches.
     """
+    condition = template.conditions[number]
 
     def trend(node: Expression) -> Trend | None:
         if not isinstance(node, Attribute):
@@ -275,9 +257,11 @@ def _flags(
         return Trend.SAME if slot.register in same else _TRENDS.get(register.kind, Trend.ANY)
 
     stays_true, stays_false = truth(condition.expression, trend)
-    stays_true = stays_true and not condition.unbound
-    stays_false = stays_false and {*condition.bound, *condition.bound_finally} <= bound
-    return STAYS_TRUE * stays_true + STAYS_FALSE * stays_false
+    needed = (*condition.bound, *condition.bound_finally)
+    are_bound = all(
+        state in _always_bound(template, template.registers[n].variables) for n in needed
+    )
+    return stays_true and not condition.unbound, stays_false and are_bound
 
 
 def _only_begin(template: MatchTemplate) -> frozenset[int]:

@@ -308,8 +308,7 @@ def waiting_times(
         if not template.decides_early:
             return EVER, NEVER
         within = template.deadline_ticks[-1]
-    lowest = NEVER if passed < NEVER + within + longest else passed - within - longest
-    return lowest, reached
+    return max(passed - within - longest, NEVER), reached
 
 
 def next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
@@ -318,24 +317,16 @@ def next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: in
     None if no match waits for either. `times` [event] are the first possible times, `latest` the
     last ones.
     """
-    if len(times) == 0:
-        return None
-    deadlines = [_first_end(template, times, latest, passed)]
-    for ticks in template.deadline_ticks:
-        waiting = times[times >= passed - ticks] if passed > NEVER else times
-        deadlines.append(int(waiting.min()) + ticks + 1 if len(waiting) else None)
-    return min((time for time in deadlines if time is not None), default=None)
-
-
-def _first_end(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
-    """Return when the first open window ends; None without windows."""
     within, slide, origin = template.window
-    if within == NO_WINDOW:
-        return None
-    if slide == 0:
-        waiting = latest[latest > passed - within - 1] if passed > NEVER else latest
-        return int(waiting.min()) + within + 1 if len(waiting) else None
-    first = first_window(int(times.min()), within, slide, origin)
-    if passed > NEVER:
-        first = max(first, first_window(passed, within, slide, origin))
-    return origin + first * slide + within if origin + first * slide <= latest.max() else None
+    ends = []
+    spans = [(times, ticks) for ticks in template.deadline_ticks]
+    if within != NO_WINDOW and slide == 0:
+        spans.append((latest, within))
+    for begins, ticks in spans:
+        waiting = begins[begins >= passed - ticks]
+        ends += [int(waiting.min()) + ticks + 1] if len(waiting) else []
+    if slide > 0 and len(times):
+        number = first_window(max(int(times.min()), passed), within, slide, origin)
+        start = origin + number * slide
+        ends += [start + within] if start <= latest.max() else []
+    return min(ends, default=None)
