@@ -38,7 +38,7 @@ from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, MOMENT, WINDOW
 from elsinore.matches.engine.pattern import PatternSearch
 from elsinore.matches.engine.sets import all_sets, fill_registers
 from elsinore.matches.engine.tables import Values, values_alone
-from elsinore.matches.engine.windows import WINDOW_COLUMNS, due_windows
+from elsinore.matches.engine.windows import due_windows
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, LISTED, QuerySearch, are_apart
 from elsinore.matches.registers import RegisterKind, register_places
@@ -77,7 +77,7 @@ class CollapsedSearch:
         fits = self.pattern.states.by_state(wholes[CLASS])
         starts = [edge.target for edge in self.template.edges if edge.source == START]
         begins = np.any(fits[starts], axis=0)
-        rows = due_windows(self.pattern.search, wholes, keys, self.template.window, begins)
+        rows = due_windows(wholes, keys, self.template.window, begins)
         if len(rows) == 0:
             return
         if self._needs_paths:
@@ -213,7 +213,7 @@ class CollectedSearch:
         for start in range(0, len(begins), ROWS):
             some = edges[start : start + ROWS + 1]
             first, _, window, event, _, state = columns[:, some[0] : some[-1]]
-            rows = np.zeros((len(some) - 1, WINDOW_COLUMNS), dtype=np.int64)
+            rows = np.zeros((len(some) - 1, ENDS + 1), dtype=np.int64)
             rows[:, BEGINS] = first[some[:-1] - some[0]]
             rows[:, WINDOW] = window[some[:-1] - some[0]]
             of_rows = np.repeat(np.arange(len(rows)), np.diff(some))

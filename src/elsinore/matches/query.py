@@ -258,9 +258,8 @@ class WindowSearch:
         times, classes = operands.wholes[TIME], operands.wholes[CLASS]
         begins, ends = self.pattern.may_begin(classes), self.pattern.may_end(classes)
         seen: set[tuple[int, int]] = set()
-        for row, number, last, first in due_windows(
-            self.pattern.search, operands.wholes, keys, window, begins
-        ).tolist():
+        due = due_windows(operands.wholes, keys, window, begins)
+        for row, number, last, first in due.tolist():
             start = origin + number * slide if slide > 0 else int(times[row])
             if (first, start) in seen:
                 continue

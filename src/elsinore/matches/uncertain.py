@@ -98,6 +98,7 @@ class UncertainSearch(QuerySearch):
         low, high = operands.wholes[TIME], operands.wholes[self.high]
         worlds.longest = int((high - low).max(initial=0))
         worlds.high, worlds.has_gaps = self.high, self._has_gaps
+        worlds.within = self.window.within if self.window.slide == 0 else -1
         worlds.near = empty(NEAR, longest(keys))
         worlds.threshold, worlds.register = self.threshold, self.pattern.confidence
         return worlds

@@ -8,7 +8,7 @@ Index = int  # a place among rows, nodes, edges and so on
 
 TIME, CLASS, MOMENT = range(3)  # rows of the integers of events
 BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Search.match_rows`
-BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)  # columns of rows in collapsed form (`due`)
+BEGINS, WINDOW, ENDS = range(3)  # columns of `windows.due_windows`
 LISTED_FIRST, LISTED_LAST, LISTED_COUNT, LISTED_EVENTS = range(4)  # rows of `Values.listed`
 GRAPH_CURSOR = 0  # the cursor that is no frame's; that of frame n is n + 1
 

@@ -124,6 +124,21 @@ class Lists:
         return begin, len(self.values)
 
 
+class Checks(Lists):
+    """Lists of conditions, which are numbered: the first ones are given."""
+
+    def __init__(self, first: Iterable[Iterable[int]]) -> None:
+        super().__init__()
+        self.ranges: list[Range] = []
+        for conditions in first:
+            self.number(conditions)
+
+    def number(self, conditions: Iterable[int]) -> int:
+        """Append a list; return its number."""
+        self.ranges.append(self.put(conditions))
+        return len(self.ranges) - 1
+
+
 class Aggregates:
     """Aggregates that are classes: their rows of `tables.AGGREGATE`, and their steppers."""
 

@@ -87,40 +87,25 @@ def is_possible(program: Program, search: Search, node: Index) -> cython.bint:
         if (
             program.edges[edge].target == state
             and search.since[program.edges[edge].source] < search.events[event].moment
-            and not is_false(
-                program,
-                search,
-                program.edges[edge].early,
-                program.edges[edge].early_end,
-                row,
-                first_row,
-                TAKEN,
-            )
+            and not is_false(program, search, program.edges[edge].early, row, first_row, TAKEN)
         ):
             is_entered = True
             break
     if not is_entered:
         return False
     early: Index = program.states[state].early
-    early_end: Index = program.states[state].early_end
-    if early == early_end:
+    if program.checks[early].begin == program.checks[early].end:
         return True
     select(program, search, state, row, WITH_ONE)
-    return not is_false(program, search, early, early_end, row, first_row, WITH_ONE)
+    return not is_false(program, search, early, row, first_row, WITH_ONE)
 
 
 @cython.nogil
 def is_false(
-    program: Program,
-    search: Search,
-    early: Index,
-    early_end: Index,
-    row: Index,
-    first_row: Index,
-    before: Index,
+    program: Program, search: Search, checks: Index, row: Index, first_row: Index, before: Index
 ) -> cython.bint:
     """Return whether a condition of a list is false for the events of a row of the registers."""
-    for place in range(early, early_end):
+    for place in range(program.checks[checks].begin, program.checks[checks].end):
         program.conditions.has_overflown = 0
         value: cython.double = value_of(
             program.conditions,

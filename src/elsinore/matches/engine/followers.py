@@ -12,7 +12,7 @@ from __future__ import annotations
 import cython
 
 from elsinore.matches.engine.codes import MOMENT, Index
-from elsinore.matches.engine.guards import hold, is_free_between, limit_holds
+from elsinore.matches.engine.guards import first_after, hold, is_free_between, limit_holds
 from elsinore.matches.engine.tables import Program, Search
 
 
@@ -48,18 +48,12 @@ def find_bucket(program: Program, search: Search, cursor: Index) -> cython.void:
     if reference < 0:
         return
     rows: Index = program.buckets[bucket].rows
-    begin: cython.longlong = search.values.buckets[rows + 1, reference]
-    last: cython.longlong = search.values.buckets[rows + 2, reference]
-    end: cython.longlong = last
+    begin: Index = search.values.buckets[rows + 1, reference]
+    end: Index = search.values.buckets[rows + 2, reference]
     moment: cython.longlong = search.values.integers[MOMENT, search.cursors[cursor].row]
-    while begin < end:
-        middle: Index = (begin + end) // 2
-        if search.values.integers[MOMENT, search.values.buckets[rows, middle]] <= moment:
-            begin = middle + 1
-        else:
-            end = middle
+    place: Index = first_after(search, rows, begin, end, moment)
     search.cursors[cursor].reference = reference
-    search.cursors[cursor].place = begin if begin < last else -1
+    search.cursors[cursor].place = place if place < end else -1
 
 
 @cython.nogil
@@ -101,12 +95,7 @@ def next_follower(
 
 @cython.nogil
 def is_barred(
-    program: Program,
-    search: Search,
-    edge: Index,
-    current: Index,
-    previous: Index,
-    before: cython.longlong,
+    program: Program, search: Search, edge: Index, current: Index, previous: Index, before: Index
 ) -> cython.bint:
     """Return whether neither row `current` nor any later one may follow `previous` by an edge.
 
@@ -135,7 +124,7 @@ def is_open(
     guard: Index = program.edges[edge].guard
     if program.guards[guard].relations < program.guards[guard].relations_end:
         return True
-    return is_free_between(program, search, guard, current, previous, -1, -1)
+    return is_free_between(program, search, guard, current, previous, -1)
 
 
 @cython.nogil
@@ -143,9 +132,7 @@ def far_hold(
     program: Program, search: Search, edge: Index, current: Index, previous: Index, step: Index
 ) -> cython.bint:
     """Return whether the conditions of an edge hold that read more than two neighbours."""
-    begin: Index = program.edges[edge].far
-    end: Index = program.edges[edge].far_end
-    return hold(program, search, begin, end, current, previous, step, step)
+    return hold(program, search, program.edges[edge].far, current, previous, step)
 
 
 @cython.nogil
@@ -159,11 +146,9 @@ def may_follow(
     if program.edges[edge].is_plain:
         return True
     unless: Index = program.edges[edge].unless
-    if unless >= 0 and is_free_between(program, search, unless, current, previous, -1, -1):
+    if unless >= 0 and is_free_between(program, search, unless, current, previous, -1):
         return False
-    begin: Index = program.edges[edge].near
-    end: Index = program.edges[edge].near_end
-    return hold(program, search, begin, end, current, previous, 0, 0)
+    return hold(program, search, program.edges[edge].near, current, previous, 0)
 
 
 @cython.nogil
@@ -184,4 +169,4 @@ def follows(
     guard: Index = program.edges[edge].guard
     if program.guards[guard].relations == program.guards[guard].relations_end:
         return True
-    return is_free_between(program, search, guard, current, previous, step, -1)
+    return is_free_between(program, search, guard, current, previous, step)

@@ -28,6 +28,7 @@ from elsinore.matches.engine.codes import (
     Strategy,
 )
 from elsinore.matches.engine.followers import follow, follows, may_follow, next_follower
+from elsinore.matches.engine.guards import is_free
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Program, Search
 
@@ -145,7 +146,11 @@ def complete(program: Program, search: Search, node: Index, reach: Index) -> cyt
     event: Index = search.nodes[node].event
     search.nodes[node].count = 0.0
     search.nodes[node].soonest = search.event_count
-    if program.states[state].ends and search.events[event].row >= search.fresh:
+    if (
+        program.states[state].ends
+        and search.events[event].row >= search.fresh
+        and (not search.all_rows or ends_freely(program, search, state, event))
+    ):
         search.nodes[node].count = 1.0
         search.nodes[node].soonest = event
     until: cython.longlong = FOREVER
@@ -163,6 +168,14 @@ def complete(program: Program, search: Search, node: Index, reach: Index) -> cyt
             add_smaller(program, search, node, program.edges[edge].order)
         else:
             add_followers(program, search, node, edge, until, reach)
+
+
+@cython.nogil
+def ends_freely(program: Program, search: Search, state: Index, event: Index) -> cython.bint:
+    """Return whether NOT at the end, looked for up to the end of the key, lets a match end."""
+    last: cython.longlong = search.keys[search.key].end_row - 1
+    moment: cython.longlong = search.events[event].moment
+    return is_free(program, search, program.states[state].guard, moment, last, -1, -1)
 
 
 @cython.nogil

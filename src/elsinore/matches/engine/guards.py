@@ -28,42 +28,30 @@ from elsinore.operators.conditions.machine import all_hold, comparison_holds
 @cython.inline
 @cython.nogil
 def hold(
-    program: Program,
-    search: Search,
-    begin: Index,
-    end: Index,
-    current: Index,
-    previous: Index,
-    before: cython.longlong,
-    final: cython.longlong,
+    program: Program, search: Search, checks: Index, current: Index, previous: Index, before: Index
 ) -> cython.bint:
-    """Return whether the conditions of a range of lists are true of two rows.
+    """Return whether the conditions of a list are true of two rows.
 
-    `before` and `final` are rows of the registers.
+    `before` is a row of the registers.
     """
     return all_hold(
         program.conditions,
-        begin,
-        end,
+        program.checks[checks].begin,
+        program.checks[checks].end,
         search.values,
         current,
         search.values,
         previous,
         search,
         before,
-        final,
+        search.final,
     )
 
 
 @cython.inline
 @cython.nogil
 def limit_holds(
-    program: Program,
-    search: Search,
-    number: Index,
-    current: Index,
-    previous: Index,
-    before: cython.longlong,
+    program: Program, search: Search, number: Index, current: Index, previous: Index, before: Index
 ) -> cython.bint:
     """Return whether a comparison is true of two rows; `before` is a row of the registers."""
     return comparison_holds(
@@ -81,21 +69,33 @@ def last_before(search: Search, row: Index) -> cython.longlong:
 
 
 @cython.nogil
+def first_after(
+    search: Search, rows: Index, begin: Index, end: Index, moment: cython.longlong
+) -> Index:
+    """Return the first place from `begin` to `end` whose row is after a moment, else `end`.
+
+    `rows` is the row of `Values.buckets` that lists them; -1: places are rows.
+    """
+    while begin < end:
+        middle: Index = (begin + end) // 2
+        row: Index = middle if rows < 0 else search.values.buckets[rows, middle]
+        if search.values.integers[MOMENT, row] <= moment:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@cython.nogil
 def is_free_between(
-    program: Program,
-    search: Search,
-    guard: Index,
-    row: Index,
-    previous: Index,
-    before: cython.longlong,
-    final: cython.longlong,
+    program: Program, search: Search, guard: Index, row: Index, previous: Index, before: Index
 ) -> cython.bint:
     """Return whether the gap between row `previous` and a later row is free (see `is_free`)."""
     if program.guards[guard].is_free:
         return True
     moment: cython.longlong = search.values.integers[MOMENT, previous]
     last: cython.longlong = last_before(search, row)
-    return is_free(program, search, guard, moment, last, row, before, final)
+    return is_free(program, search, guard, moment, last, row, before)
 
 
 @cython.nogil
@@ -106,14 +106,12 @@ def is_free(
     moment: cython.longlong,
     last_row: Index,
     following: Index,
-    before: cython.longlong,
-    final: cython.longlong,
+    before: Index,
 ) -> cython.bint:
     """Return whether some way of a guard has no match that begins after `moment`, up to a row.
 
     `last_row` is -1 if there is no such row. `following` is the row of the event after the gap,
-    `before` and `final` are rows of the registers. `final` is -1 while the match is not complete:
-    late relations then forbid nothing.
+    `before` is a row of the registers. Late relations forbid nothing until the match is complete.
     """
     if program.guards[guard].is_free or last_row < 0:
         return True
@@ -121,7 +119,6 @@ def is_free(
     search.gap_last = last_row
     search.gap_next = following
     search.gap_before = before
-    search.gap_final = final
     for way in range(program.guards[guard].ways, program.guards[guard].ways_end):
         free: cython.bint = True
         for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
@@ -144,7 +141,7 @@ def is_related(program: Program, search: Search, guard: Index, negative: Index) 
     for relation in range(program.guards[guard].relations, program.guards[guard].relations_end):
         if program.relations[relation].negative != negative:
             continue
-        if search.gap_final < 0 and program.relations[relation].is_late:
+        if search.final < 0 and program.relations[relation].is_late:
             return False
         if program.relations[relation].reads < program.relations[relation].reads_end:
             return is_match_forbidden(program, search, relation)
@@ -155,11 +152,8 @@ def is_related(program: Program, search: Search, guard: Index, negative: Index) 
 @cython.nogil
 def relation_holds(program: Program, search: Search, relation: Index, row: Index) -> cython.bint:
     """Return whether the conditions of a relation hold for a row of the gap."""
-    begin: Index = program.relations[relation].conditions
-    end: Index = program.relations[relation].conditions_end
-    return hold(
-        program, search, begin, end, row, search.gap_next, search.gap_before, search.gap_final
-    )
+    checks: Index = program.relations[relation].checks
+    return hold(program, search, checks, row, search.gap_next, search.gap_before)
 
 
 @cython.nogil
@@ -169,8 +163,8 @@ def is_event_forbidden(program: Program, search: Search, relation: Index) -> cyt
     Rows are read from a bucket if there is one, and up to the relation's limits.
     """
     rows: Index = -1
-    begin: cython.longlong = search.first_row
-    end: cython.longlong = search.gap_last + 1
+    begin: Index = search.first_row
+    end: Index = search.gap_last + 1
     bucket: Index = program.relations[relation].bucket
     if bucket >= 0:
         reference: Index = search.gap_next
@@ -181,16 +175,8 @@ def is_event_forbidden(program: Program, search: Search, relation: Index) -> cyt
             rows = program.buckets[bucket].rows
             begin = search.values.buckets[rows + 1, reference]
             end = search.values.buckets[rows + 2, reference]
-    last: cython.longlong = end
     row: Index
-    while begin < last:  # the first row after the moment
-        middle: Index = (begin + last) // 2
-        row = middle if rows < 0 else search.values.buckets[rows, middle]
-        if search.values.integers[MOMENT, row] <= search.gap_after:
-            begin = middle + 1
-        else:
-            last = middle
-    for place in range(begin, end):
+    for place in range(first_after(search, rows, begin, end, search.gap_after), end):
         row = place if rows < 0 else search.values.buckets[rows, place]
         if row > search.gap_last:
             return False

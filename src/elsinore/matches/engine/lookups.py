@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,83 +41,54 @@ class Lookups:
     """The lookups of one program, whose tables are made for each batch."""
 
     def __init__(self, program: tb.Program, comparisons: Comparisons) -> None:
-        self._program = program
-        self._comparisons = comparisons
+        self._program, self._comparisons = program, comparisons
         self._edges = np.asarray(program.edges).view(np.recarray)
         self._relations = np.asarray(program.relations).view(np.recarray)
-        near = [self._of(edge.near, edge.near_end) for edge in self._edges]
-        far = [self._of(edge.far, edge.far_end) for edge in self._edges]
-        self._ordered = {
-            edge: conditions[0]
-            for edge, conditions in enumerate(near)
-            if self._may_be_ordered(edge)
-            and len(conditions) == 1
-            and conditions[0] is not None
-            and conditions[0].operator not in {Code.EQ, Code.NE}
-        }
-        implied = implied_limits(program, comparisons) if program.strategy == Strategy.ANY else {}
+        # edges, or relations, and comparisons of them
+        self._ordered: list[tuple[Any, Comparison]] = []
         self._limits: list[tuple[Any, list[tuple[int, Comparison]]]] = []
-        self._equalities: dict[int, Comparison] = {}
-        for edge, row in enumerate(self._edges):
-            if row.source == START:
+        self._equalities: list[tuple[Any, int, Comparison]] = []
+        is_any = program.strategy == Strategy.ANY
+        implied = implied_limits(program, comparisons) if is_any else {}
+        for number, edge in enumerate(self._edges):
+            if edge.source == START:
                 continue
-            numbers = [*self._numbers(row.near, row.near_end), *self._numbers(row.far, row.far_end)]
-            numbers += implied.get(edge, [])
-            self._add_limits(row, numbers)
-            for comparison in (*near[edge], *far[edge]):
-                if comparison is not None and comparison.operator == Code.EQ:
-                    self._equalities.setdefault(edge, comparison)
+            near, far = listed(program, edge.near), listed(program, edge.far)
+            self._add(edge, int(edge.target), [*near, *far], implied.get(number, []))
+            is_free = np.asarray(program.guards)["is_free"][edge.guard] and edge.unless < 0
+            one = comparisons[near[0]] if is_any and is_free and len(near) == 1 else None
+            if one is not None and one.operator not in {Code.EQ, Code.NE}:
+                self._ordered.append((edge, one))
         for relation in self._relations:
-            self._add_limits(relation, self._numbers(relation.conditions, relation.conditions_end))
+            self._add(relation, -1 - int(relation.negative), listed(program, relation.checks))
 
-    @property
-    def equalities(self) -> Iterator[tuple[Any, int, Comparison]]:
-        """Edges and relations with the equality by which their events are looked up.
+    def _add(
+        self, part: Any, target: int, numbers: Sequence[int], implied: Sequence[int] = ()
+    ) -> None:
+        """Add the limits of an edge or a relation, and the first equality.
 
-        And the state that takes these events; for a NOT -1 - its number.
+        `target` is the state that takes its events; for a NOT -1 - its number.
         """
-        for edge, equality in self._equalities.items():
-            yield self._edges[edge], int(self._edges[edge].target), equality
-        for relation in self._relations:
-            conditions = self._of(relation.conditions, relation.conditions_end)
-            for comparison in conditions:
-                if comparison is not None and comparison.operator == Code.EQ:
-                    yield relation, -1 - int(relation.negative), comparison
-                    break
-
-    def _numbers(self, begin: int, end: int) -> list[int]:
-        return np.asarray(self._program.conditions.lists)[begin:end].tolist()
-
-    def _of(self, begin: int, end: int) -> list[Comparison | None]:
-        return [self._comparisons[number] for number in self._numbers(begin, end)]
-
-    def _add_limits(self, part: Any, numbers: Iterable[int]) -> None:
-        """Add the limits among the conditions of an edge or a relation."""
-        limits = [
+        compared = [
             (number, comparison)
-            for number in dict.fromkeys(numbers)
-            if (comparison := self._comparisons[number]) is not None and comparison.is_upper_limit
+            for number in dict.fromkeys([*numbers, *implied])
+            if (comparison := self._comparisons[number]) is not None
         ]
-        if limits:
+        if limits := [pair for pair in compared if pair[1].is_upper_limit]:
             self._limits.append((part, limits))
-
-    def _may_be_ordered(self, edge: int) -> bool:
-        row = self._edges[edge]
-        is_any = self._program.strategy == Strategy.ANY
-        is_free = bool(np.asarray(self._program.guards)["is_free"][row.guard]) and row.unless < 0
-        return is_any and row.source != START and is_free
+        equal = [comparison for _, comparison in compared if comparison.operator == Code.EQ]
+        self._equalities += [(part, target, comparison) for comparison in equal[:1]]
 
     def put_orders(self, search: tb.Search, operands: Operands) -> Ints:
         """Set the orders of the program; return the integers of a batch with rows for them."""
         rows, room = [operands.wholes], 0
         orders: list[tuple[int, ...]] = []
-        for edge, comparison in self._ordered.items():
+        for edge, comparison in self._ordered:
             places, bounds, size = _numbered(operands, comparison)
             row = len(operands.wholes) + 2 * len(orders)
             rows.append(np.stack([places, bounds]))
-            target = int(self._edges[edge].target)
-            self._edges[edge].order = len(orders)
-            orders.append((target, row, row + 1, room, size))
+            edge.order = len(orders)
+            orders.append((int(edge.target), row, row + 1, room, size))
             room += size + 1
         self._program.orders = table(tb.ORDER, orders)
         search.tree_counts = np.zeros(room)
@@ -139,12 +110,32 @@ class Lookups:
             part.limits, part.limits_end = begin, len(limits)
         self._program.limits = np.array(limits, dtype=np.int32)
 
+    def put_buckets(self, operands: Operands, keys: Keys) -> Ints:
+        """Set the buckets of the program's edges and relations; return `Values.buckets`."""
+        numbers: dict[tuple[Comparison, int], int] = {}
+        pieces: list[Ints] = []
+        for part, target, comparison in self._equalities:
+            if (comparison, target) not in numbers:
+                numbers[comparison, target] = len(numbers)
+                takes = _may_take(self._program, target, operands)
+                pieces.append(_sorted_rows(takes, comparison, operands, keys))
+            part.bucket = numbers[comparison, target]
+        rows = [(comparison.register, 3 * number) for (comparison, _), number in numbers.items()]
+        self._program.buckets = table(tb.BUCKET, rows)
+        return np.concatenate(pieces) if pieces else np.zeros((0, 0), np.int64)
+
     def leave_out(self) -> None:
         """Remove the lookups from the program: keys have few events."""
         self._program.orders = empty(tb.ORDER, 0)
         for part in (self._edges, self._relations):
             part["bucket"] = -1
             part["limits_end"] = part["limits"]
+
+
+def listed(program: tb.Program, checks: int) -> list[int]:
+    """Return the numbers of the conditions in a list."""
+    begin, end = np.asarray(program.checks)[checks]
+    return np.asarray(program.conditions.lists)[begin:end].tolist()
 
 
 def column_of(operands: Operands, is_whole: bool, row: int) -> NDArray[Any]:
@@ -211,8 +202,7 @@ def implied_limits(
     They are limits relative to an event in a register that does not change until then.
     """
     edges = np.asarray(program.edges).view(np.recarray)
-    lists = np.asarray(program.conditions.lists)
-    checked = [set(lists[edge.far : edge.far_end].tolist()) for edge in edges]
+    checked = [set(listed(program, edge.far)) for edge in edges]
     implied: dict[int, list[int]] = {}
     for number, comparison in enumerate(comparisons):
         if comparison is None or comparison.register < 0 or not comparison.is_upper_limit:
@@ -263,66 +253,26 @@ def _must_keep(
     return True
 
 
-ROWS_OF_BUCKET = 3
-
-
-def put_buckets(program: tb.Program, lookups: Lookups, operands: Operands, keys: Keys) -> Ints:
-    """Set the buckets of a program's edges; return `Values.buckets`."""
-    buckets: dict[tuple[Comparison, int], int] = {}
-    pieces: list[Ints] = []
-    for part, target, comparison in lookups.equalities:
-        bucket = comparison, target
-        if bucket not in buckets:
-            buckets[bucket] = len(buckets)
-            pieces.append(_sorted_rows(program, target, comparison, operands, keys))
-        part.bucket = buckets[bucket]
-    program.buckets = table(
-        tb.BUCKET,
-        [
-            (comparison.register, ROWS_OF_BUCKET * number)
-            for (comparison, _), number in buckets.items()
-        ],
-    )
-    return np.concatenate(pieces) if pieces else np.zeros((0, 0), np.int64)
-
-
 def _sorted_rows(
-    program: tb.Program, target: int, comparison: Comparison, operands: Operands, keys: Keys
+    takes: NDArray[np.bool_], comparison: Comparison, operands: Operands, keys: Keys
 ) -> Ints:
-    rows = operands.wholes.shape[1]
-    key_of = np.full(rows, -1, np.int64)
-    ranges = zip(keys.first_row.tolist(), keys.end_row.tolist(), strict=True)
-    for number, (first, end) in enumerate(ranges):
-        key_of[first:end] = number
+    """Return the three rows of a bucket; `takes` says which events may be bound."""
+    key = np.repeat(np.arange(len(keys)), keys.end_row - keys.first_row)
     column = column_of(operands, comparison.is_whole, comparison.current)
     other, beyond = shifted_other(operands, comparison)
-    other_column = column_of(operands, comparison.is_whole, comparison.other)
-    is_bound = known_of(column) & (key_of >= 0) & _may_take(program, target, operands)
-    refers = known_of(other_column) & (key_of >= 0) & (beyond == 0)
+    is_bound = known_of(column) & takes
     values = np.unique(column[is_bound])
-    codes = _codes(key_of, column, values, is_bound)
-    order = np.argsort(codes[is_bound], kind="stable")
-    sorted_rows = np.flatnonzero(is_bound)[order]
-    sorted_codes = codes[is_bound][order]
-    sought = _codes(key_of, other, values, refers)
-    table = np.zeros((ROWS_OF_BUCKET, rows), np.int64)
-    table[0, : len(sorted_rows)] = sorted_rows
-    table[1, refers] = np.searchsorted(sorted_codes, sought[refers], side="left")
-    table[2, refers] = np.searchsorted(sorted_codes, sought[refers], side="right")
-    return table
-
-
-def _codes(
-    key_of: Ints, column: NDArray[Any], values: NDArray[Any], chosen: NDArray[np.bool_]
-) -> Ints:
-    """Return a number for each key and value; an odd one between if the value does not occur."""
-    codes = np.full(len(column), -1, np.int64)
-    places = np.searchsorted(values, column[chosen])
-    is_there = places < len(values)
-    if len(values):
-        is_there &= values[np.minimum(places, len(values) - 1)] == column[chosen]
-    codes[chosen] = 2 * (key_of[chosen] * (len(values) + 1) + places) + ~is_there
-    return codes
+    refers = known_of(column_of(operands, comparison.is_whole, comparison.other)) & (beyond == 0)
+    refers &= np.isin(other, values)
+    codes = key * len(values) + np.searchsorted(values, column)
+    sought = (key * len(values) + np.searchsorted(values, other))[refers]
+    rows = np.flatnonzero(is_bound)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    bucket = np.zeros((3, len(column)), np.int64)
+    bucket[0, : len(rows)] = rows
+    bucket[1, refers] = np.searchsorted(codes[rows], sought, side="left")
+    bucket[2, refers] = np.searchsorted(codes[rows], sought, side="right")
+    return bucket
 
 
 def _may_take(program: tb.Program, target: int, operands: Operands) -> NDArray[np.bool_]:

@@ -32,8 +32,7 @@ from elsinore.matches.engine.codes import (
     PATH,
     Index,
 )
-from elsinore.matches.engine.followers import is_open, may_follow
-from elsinore.matches.engine.graph import gather
+from elsinore.matches.engine.graph import build, gather
 from elsinore.matches.engine.guards import is_free, last_before
 from elsinore.matches.engine.tables import Program, Search
 from elsinore.matches.registers import Register, RegisterKind
@@ -41,95 +40,50 @@ from elsinore.matches.template import MatchTemplate
 
 
 def latest_beginnings(program: Program, search: Search, latest: cython.longlong[::1]) -> None:
-    """Fill `latest` [row] with the latest moment at which a match began that ended by the row.
+    """Raise `latest` [row] to the latest moment at which a match began that ends with the row.
 
-    For patterns whose conditions read no more than two neighbours; -1 if no match ended by then.
-    Matches longer than the window's `within` do not count. A NOT at the beginning or the end of the
-    pattern is looked for among all rows of the key. A node's `count` is the latest moment at which
-    a partial match began that ends with it.
+    For patterns whose conditions read no more than two neighbours: of the matches that begin with
+    an event, the graph has the first end. Matches longer than the window's `within` do not count. A
+    NOT at the beginning or the end of the pattern is looked for among all rows of the key.
     """
-    row: Index
     with cython.nogil:
+        search.all_rows = 1
         while search.key < search.keys.shape[0]:
             gather(program, search)
-            row = search.first_row
-            best: cython.longlong = -1
-            earliest: Index = 0
-            for at in range(search.event_count):
-                while row < search.events[at].row:
-                    latest[row] = best
-                    row += 1
-                while (
-                    search.within >= 0
-                    and search.events[at].time - search.events[earliest].time > search.within
-                ):
-                    earliest += 1
-                for node in range(search.events[at].node, search.events[at].node_end):
-                    began: cython.longlong = latest_beginning(program, search, node, earliest)
-                    search.nodes[node].count = cython.cast(cython.double, began)
+            if search.event_count > 0:
+                build(program, search, 0, search.event_count - 1)
+            for event in range(search.event_count):
+                for node in range(search.events[event].node, search.events[event].node_end):
+                    end: Index = search.nodes[node].soonest
                     if (
-                        began > best
-                        and began >= search.events[earliest].moment
-                        and may_end(program, search, node, search.keys[search.key].end_row)
+                        begins_freely(program, search, node)
+                        and end < search.event_count
+                        and (
+                            search.within < 0
+                            or search.events[end].time - search.events[event].time <= search.within
+                        )
                     ):
-                        best = began
-            while row < search.keys[search.key].end_row:
-                latest[row] = best
-                row += 1
+                        row: Index = search.events[end].row
+                        latest[row] = max(latest[row], search.events[event].moment)
             search.key += 1
 
 
 @cython.nogil
-def may_end(program: Program, search: Search, node: Index, end_row: Index) -> cython.bint:
-    """Return whether a match may end with a node, with a NOT at its end up to `end_row`."""
-    state: Index = search.nodes[node].state
-    guard: Index = program.states[state].guard
-    moment: cython.longlong = search.events[search.nodes[node].event].moment
-    return program.states[state].ends and is_free(
-        program, search, guard, moment, end_row - 1, -1, -1, -1
-    )
+def begins_freely(program: Program, search: Search, node: Index) -> cython.bint:
+    """Return whether a match may begin with a node, with a NOT at its beginning."""
+    edge: Index = program.states[search.nodes[node].state].first_edge
+    if edge < 0:
+        return False
+    before: Index = last_before(search, search.events[search.nodes[node].event].row)
+    return is_free(program, search, program.edges[edge].guard, -1, before, -1, -1)
 
 
-@cython.nogil
-def latest_beginning(
-    program: Program, search: Search, node: Index, earliest: Index
-) -> cython.longlong:
-    """Return the latest moment at which a partial match began that ends with a node; -1: none.
-
-    The event before is `earliest` or later.
-    """
-    state: Index = search.nodes[node].state
-    event: Index = search.nodes[node].event
-    row: Index = search.events[event].row
-    moment: cython.longlong = search.events[event].moment
-    edge: Index = program.states[state].first_edge
-    if edge >= 0:
-        before_row: Index = last_before(search, row)
-        guard: Index = program.edges[edge].guard
-        if is_free(program, search, guard, -1, before_row, -1, -1, -1):
-            return moment
-    began: cython.longlong = -1
-    before: Index = event - 1
-    while before >= earliest:
-        if search.events[before].moment < moment:
-            if search.events[before].moment <= began:
-                break
-            previous: Index = search.events[before].row
-            for earlier in range(search.events[before].node, search.events[before].node_end):
-                first: cython.longlong = cython.cast(cython.longlong, search.nodes[earlier].count)
-                if first <= began:
-                    continue
-                source: Index = search.nodes[earlier].state
-                for edge in range(program.states[source].edges, program.states[source].edges_end):
-                    if (
-                        program.edges[edge].target == state
-                        and is_open(program, search, edge, row, previous)
-                        and may_follow(program, search, edge, row, previous)
-                    ):
-                        began = first
-                        break
-        before -= 1
-    return began
+def spread(search: Search, latest: cython.longlong[::1]) -> None:
+    """Raise `latest` [row] to its greatest value up to the row of the key."""
+    with cython.nogil:
+        for key in range(search.keys.shape[0]):
+            for row in range(search.keys[key].first_row + 1, search.keys[key].end_row):
+                latest[row] = max(latest[row], latest[row - 1])
 
 
 MOST_LISTED = 5_000_000  # columns of the table

@@ -13,8 +13,8 @@ from elsinore.matches.arrays import EVER, NEVER, Bools, Ints, Keys
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, MOMENT, Selection, Status
-from elsinore.matches.engine.lookups import FEW, Lookups, put_buckets
-from elsinore.matches.engine.negatives import ListedMatches, joined, latest_beginnings
+from elsinore.matches.engine.lookups import FEW, Lookups
+from elsinore.matches.engine.negatives import ListedMatches, joined, latest_beginnings, spread
 from elsinore.matches.engine.possible import Worlds
 from elsinore.matches.engine.program import compile_template
 from elsinore.matches.engine.search import scan
@@ -270,29 +270,22 @@ class PatternSearch:
         """
         rows = operands.wholes.shape[1] if self._negatives else 0
         latest = np.full((len(self._negatives), rows), -1, np.int64)
-        every = all_of(keys)
         for number, negative in enumerate(self._negatives):
-            if negative.program.is_near:
-                negative._fill_by_neighbours(operands, every, within, latest[number])
-            else:
-                negative._fill_one_by_one(operands, every, within, latest[number])
+            negative._fill_latest(operands, all_of(keys), within, latest[number])
         return latest
 
-    def _fill_by_neighbours(
-        self, operands: Operands, keys: Keys, within: int, latest: Ints
-    ) -> None:
-        """Fill the latest beginnings of a pattern whose conditions only read neighbours."""
-        self.search.begin_at(self.values(operands, keys, within), keys, within, 0, 0)
-        latest_beginnings(self.program, self.search, latest)
-
-    def _fill_one_by_one(self, operands: Operands, keys: Keys, within: int, latest: Ints) -> None:
-        """Fill the latest beginnings of a pattern from all its matches."""
-        moments = operands.wholes[MOMENT]
-        for piece in self._one_by_one(operands, keys, within, wants_paths=False):
-            rows = np.asarray(piece.match_rows)[:, : piece.count]
-            np.maximum.at(latest, rows[ENDS_AT], moments[rows[BEGINS_AT]])
-        for begin, end in zip(keys.first_row, keys.end_row, strict=True):
-            latest[begin:end] = np.maximum.accumulate(latest[begin:end])
+    def _fill_latest(self, operands: Operands, keys: Keys, within: int, latest: Ints) -> None:
+        """Fill the latest beginnings of this pattern; from all its matches if need be."""
+        if self.program.is_near:
+            values = self.values(operands, keys, within)
+            self.search.begin_at(values, keys, within, 0, 0)
+            latest_beginnings(self.program, self.search, latest)
+        else:
+            moments = operands.wholes[MOMENT]
+            for piece in self._one_by_one(operands, keys, within, wants_paths=False):
+                rows = np.asarray(piece.match_rows)[:, : piece.count]
+                np.maximum.at(latest, rows[ENDS_AT], moments[rows[BEGINS_AT]])
+        spread(self.search, latest)
 
     def _one_by_one(
         self, operands: Operands, keys: Keys, within: int, *, wants_paths: bool
@@ -351,7 +344,7 @@ class PatternSearch:
             return operands.wholes, tb.NO_ROWS
         integers = self._lookups.put_orders(self.search, operands)
         self._lookups.put_limits(operands, keys)
-        return integers, put_buckets(self.program, self._lookups, operands, keys)
+        return integers, self._lookups.put_buckets(operands, keys)
 
     def _put_forbidden(self) -> None:
         """Set which classes of events each pattern under NOT takes."""

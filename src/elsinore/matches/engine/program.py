@@ -12,6 +12,7 @@ from elsinore.matches.engine import codes
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.compiler import (
     Aggregates,
+    Checks,
     Lists,
     MatchCompiler,
     Range,
@@ -22,24 +23,12 @@ from elsinore.matches.operands import Layout
 from elsinore.matches.registers import register_places
 from elsinore.matches.relations import Relation
 from elsinore.matches.template import START, Edge, End, MatchTemplate
-from elsinore.model.kinds import AfterMatch, Strategy
 from elsinore.operators.conditions.code import Program as Code
 from elsinore.operators.conditions.comparisons import Comparison, comparison_of
 from elsinore.operators.conditions.tables import Conditions
 
 if TYPE_CHECKING:
     from elsinore.matches.stepping import Stepper
-
-STRATEGIES = {
-    Strategy.ANY: codes.Strategy.ANY,
-    Strategy.NEXT: codes.Strategy.NEXT,
-    Strategy.CONTIGUOUS: codes.Strategy.CONTIGUOUS,
-}
-SELECTIONS = {
-    None: codes.Selection.ALL,
-    AfterMatch.NEXT_EVENT: codes.Selection.NEXT_EVENT,
-    AfterMatch.LAST_EVENT: codes.Selection.LAST_EVENT,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +45,6 @@ class Compiled:
     steppers: tuple[Stepper, ...]
 
 
-class _Guards:
-    """The guards of gaps: ways that must be free, and relations of the patterns in them."""
-
-    def __init__(self, lists: Lists, places: Sequence[int]) -> None:
-        self.rows: list[tuple[int, ...]] = []
-        self.ways: list[Range] = []
-        self.negatives = Lists()
-        self.relations = Lists()
-        self.reads = Lists()
-        self._lists = lists  # of conditions
-        self._places = places  # of registers
-
-    def put(self, ways: Ways, relations: Iterable[Relation] = ()) -> int:
-        """Append a guard; return its place."""
-        begin = len(self.ways)
-        self.ways += [self.negatives.put(sorted(way)) for way in sorted(ways, key=sorted)]
-        related = self.relations.put(map(self._relation, relations))
-        self.rows.append((int(frozenset() in ways), begin, len(self.ways), *related))
-        return len(self.rows) - 1
-
-    def _relation(self, relation: Relation) -> tuple[int, ...]:
-        """Return a row of `tables.RELATION`."""
-        conditions = self._lists.put(relation.conditions)
-        reads = self.reads.put(self._places[register] for register in relation.reads)
-        # bucket and limits: `elsinore.matches.engine.lookups`; matches: `listed`
-        return relation.negative, *conditions, int(relation.is_late), -1, 0, 0, *reads, 0, 0
-
-
 def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
     """Return the program of a template, without classes and texts, which are set later.
 
@@ -94,124 +55,128 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         compiler.add(condition)
     code = compiler.program
     comparisons = tuple(comparison_of(code, number) for number in range(len(code.starts) - 1))
-    aggregates = Aggregates(template, layout)
-    updates = Updates(template, layout, aggregates)
-    lists = Lists()
-    places = register_places(template.registers)
-    guards = _Guards(lists, places)
-    near = [condition.reads_neighbours_only for condition in template.conditions]
-    ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
-    filters = [[] if template.is_negative else checked for checked in filters_of(template)]
-    edges = [
-        (
-            edge.source,
-            edge.target,
-            *lists.put(c for c in edge.checks if near[c]),
-            *lists.put(c for c in edge.checks if not near[c]),
-            *lists.put(edge.late),
-            guards.put(edge.ways, edge.relations),
-            guards.put(edge.unless) if edge.unless and template.uncertain is None else -1,
-            int(_is_plain(edge, near)),
-            *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.lookups`
-            *lists.put(filters[number]),
-        )
-        for number, edge in ordered
-    ]
-    sources = [edge.source for _, edge in ordered]
-    deadlines = Lists()
-    of_states = [
-        deadlines.put((d.ticks, d.negative, places[d.register]) for d in ends.deadlines)
-        for ends in _ends(template)
-    ]
-    states = [
-        (*state, *of_state)
-        for state, of_state in zip(
-            _states(template, ordered, lists, guards, updates, filters[len(edges) :]),
-            of_states,
-            strict=True,
-        )
-    ]
-    final = lists.put(template.final)
-    rows: dict[str, list[Any]] = {
-        "states": states,
-        "edges": edges,
-        "guards": guards.rows,
-        "ways": guards.ways,
-        "negatives": guards.negatives.values,
-        "updates": updates.values,
-        "relations": guards.relations.values,
-        "reads": guards.reads.values,
-        "deadlines": deadlines.values,
-        "initials": initial_numbers(template, places, aggregates),
-        "aggregates": aggregates.rows,
-        "arguments": aggregates.arguments.values,
-    }
+    builder = _Builder(template, layout)
+    rows = builder.rows()
+    final = builder.checks.number(template.final)
     facts = {
-        "conditions": Conditions(code, comparisons, lists.values),
-        "first_edges": sources.count(START),
-        "final": final[0],
-        "final_end": final[1],
-        "has_filters": int(any(filters) and template.uncertain is None),
-        "is_uncertain": int(template.uncertain is not None),
-        "is_near": int(_is_near(template, near)),
+        "conditions": Conditions(code, comparisons, builder.checks.values),
+        "first_edges": builder.sources.count(START),
+        "final": final,
+        "has_filters": int(any(builder.filters)),
+        "is_near": int(_is_near(template, builder.near)),
         **_facts(template),
     }
-    program = tb.Program(rows, facts)
-    return Compiled(program, code, comparisons, aggregates.steppers)
+    return Compiled(tb.Program(rows, facts), code, comparisons, builder.aggregates.steppers)
+
+
+class _Builder:
+    """Makes the rows of a program's tables."""
+
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        self._template = template
+        self._places = register_places(template.registers)
+        self.near = [condition.reads_neighbours_only for condition in template.conditions]
+        self.filters = [[] if template.is_negative else early for early in filters_of(template)]
+        self.checks = Checks([number] for number in range(len(template.conditions)))
+        self.aggregates = Aggregates(template, layout)
+        self._updates = Updates(template, layout, self.aggregates)
+        self._guards: list[tuple[int, ...]] = []
+        self._ways: list[Range] = []
+        self._negatives, self._relations, self._reads, self._deadlines = (Lists() for _ in range(4))
+        self._edges = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
+        self.sources = [edge.source for _, edge in self._edges]
+
+    def rows(self) -> dict[str, list[Any]]:
+        """Return the rows of all tables by their names."""
+        template = self._template
+        return {
+            "edges": [self._edge(*numbered) for numbered in self._edges],
+            "states": [self._state(number) for number in range(len(template.states))],
+            "checks": self.checks.ranges,
+            "guards": self._guards,
+            "ways": self._ways,
+            "negatives": self._negatives.values,
+            "updates": self._updates.values,
+            "relations": self._relations.values,
+            "reads": self._reads.values,
+            "deadlines": self._deadlines.values,
+            "initials": initial_numbers(template, self._places, self.aggregates),
+            "aggregates": self.aggregates.rows,
+            "arguments": self.aggregates.arguments.values,
+        }
+
+    def _edge(self, number: int, edge: Edge) -> tuple[int, ...]:
+        """Return a row of `tables.EDGE`."""
+        near = self.near
+        has_unless = edge.unless and self._template.uncertain is None
+        return (
+            edge.source,
+            edge.target,
+            self.checks.number(c for c in edge.checks if near[c]),
+            self.checks.number(c for c in edge.checks if not near[c]),
+            self.checks.number(edge.late),
+            self._guard(edge.ways, edge.relations),
+            self._guard(edge.unless) if has_unless else -1,
+            int(_is_plain(edge, near)),
+            self.checks.number(self.filters[number]),
+            *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.lookups`
+        )
+
+    def _state(self, state: int) -> tuple[int, ...]:
+        """Return a row of `tables.STATE`."""
+        template = self._template
+        ends = {end.state: end for end in template.ends}
+        end = ends.get(state, End(state, FREE))
+        first_edges = {
+            edge.target: place
+            for place, (_, edge) in enumerate(self._edges)
+            if edge.source == START
+        }
+        begin = sum(source < state for source in self.sources)
+        return (
+            *(begin, begin + self.sources.count(state)),
+            first_edges.get(state, -1),
+            int(state in ends),
+            self._guard(end.ways, end.relations),
+            *self._updates.put(state),
+            self.checks.number(self.filters[len(template.edges) + state]),
+            *self._deadlines.put(
+                (d.ticks, d.negative, self._places[d.register]) for d in end.deadlines
+            ),
+        )
+
+    def _guard(self, ways: Ways, relations: Iterable[Relation] = ()) -> int:
+        """Append a row of `tables.GUARD` and its lists; return its place."""
+        begin = len(self._ways)
+        self._ways += [self._negatives.put(sorted(way)) for way in sorted(ways, key=sorted)]
+        related = self._relations.put(map(self._relation, relations))
+        self._guards.append((int(frozenset() in ways), begin, len(self._ways), *related))
+        return len(self._guards) - 1
+
+    def _relation(self, relation: Relation) -> tuple[int, ...]:
+        """Return a row of `tables.RELATION`."""
+        checks = self.checks.number(relation.conditions)
+        reads = self._reads.put(self._places[register] for register in relation.reads)
+        # without bucket and limits (`elsinore.matches.engine.lookups`), and listed matches
+        return relation.negative, checks, int(relation.is_late), *reads, -1, 0, 0, 0, 0
 
 
 def _facts(template: MatchTemplate) -> dict[str, int]:
     """Return the fields of a program that describe the whole query."""
-    selection = (
-        codes.Selection.ALL if template.is_negative else SELECTIONS[template.query.after_match]
-    )
-    suppress = template.query.suppress
+    after_match, suppress = template.query.after_match, template.query.suppress
+    if template.is_negative:
+        after_match = suppress = None
     return {
-        "strategy": STRATEGIES[template.strategy],
+        "strategy": codes.Strategy[template.strategy.name],
+        "is_uncertain": int(template.uncertain is not None),
         "is_deferred": int(template.waits),
         "decides_early": int(template.decides_early),
         "has_late": int(_has_late(template)),
         "ends_at_once": int(_ends_at_once(template)),
-        "has_duplicates": int(template.duplicates and selection == codes.Selection.ALL),
-        "selection": selection,
-        "suppress": -1 if suppress is None or template.is_negative else suppress.within,
+        "has_duplicates": int(template.duplicates and after_match is None),
+        "selection": codes.Selection[after_match.name if after_match else "ALL"],
+        "suppress": -1 if suppress is None else suppress.within,
     }
-
-
-def _states(
-    template: MatchTemplate,
-    ordered: Sequence[tuple[int, Edge]],
-    lists: Lists,
-    guards: _Guards,
-    updates: Updates,
-    filters: Sequence[Sequence[int]],
-) -> list[tuple[int, ...]]:
-    """Return the rows of `tables.STATE`; `ordered` are the edges by their sources."""
-    sources = [edge.source for _, edge in ordered]
-    first_edges = {
-        edge.target: place for place, (_, edge) in enumerate(ordered) if edge.source == START
-    }
-    final = {end.state for end in template.ends}
-    states: list[tuple[int, ...]] = []
-    for state, end in enumerate(_ends(template)):
-        begin = sum(source < state for source in sources)
-        states.append(
-            (
-                *(begin, begin + sources.count(state)),
-                first_edges.get(state, -1),
-                int(state in final),
-                guards.put(end.ways, end.relations),
-                *updates.put(state),
-                *lists.put(filters[state]),
-            )
-        )
-    return states
-
-
-def _ends(template: MatchTemplate) -> list[End]:
-    """Return the end of each state; states in which no match ends have one without NOT."""
-    ends = {end.state: end for end in template.ends}
-    return [ends.get(state, End(state, FREE)) for state in range(len(template.states))]
 
 
 def _is_plain(edge: Edge, near: Sequence[bool]) -> bool:

@@ -62,6 +62,8 @@ def search_window(program: Program, search: Search) -> cython.void:
             search.best_depth = -1
             search.is_kept = 0
             search.start += 1
+            if program.is_uncertain:  # matches are counted from each beginning
+                search.in_window = 0
         if is_under_way or (
             may_begin(program, search, search.begin)
             and (program.selection == Selection.ALL or row >= search.keys[search.key].next_row)
@@ -111,7 +113,10 @@ def matches_from(program: Program, search: Search) -> cython.void:
                 )
             else:
                 is_due = program.states[state].ends and row >= search.fresh
-            if is_due and is_match(program, search):
+            search.final = search.depth + 1
+            is_due = is_due and is_match(program, search)
+            search.final = -1
+            if is_due:
                 if program.selection:
                     note_best(search)
                 else:
@@ -226,37 +231,30 @@ def is_match(program: Program, search: Search) -> cython.bint:
     """
     if program.ends_at_once:
         return True
-    final: Index = search.depth + 1
-    last: cython.longlong = search.frames[search.depth].row
-    first: cython.longlong = search.frames[0].row
+    last: Index = search.frames[search.depth].row
+    first: Index = search.frames[0].row
     edge: Index = search.frames[0].edge
     state: Index = search.nodes[search.frames[search.depth].node].state
     if program.decides_early:
         known: cython.longlong = known_at(program, search, state)
         if known < search.keys[search.key].passed or known >= search.keys[search.key].reached:
             return False  # it was returned before, or later events may exclude it
-    if not program.is_uncertain and not is_free_around(
-        program, search, edge, first, state, last, final
-    ):
+    if not program.is_uncertain and not is_free_around(program, search, edge, first, state, last):
         return False
-    begin: Index = program.final
-    end: Index = program.final_end
     step: Index = search.depth
-    if not hold(program, search, begin, end, last, -1, step, final):
+    if not hold(program, search, program.final, last, -1, step):
         return False
     for step in range(search.depth + 1 if program.has_late else 0):
         edge = search.frames[step].edge
         row: Index = search.frames[step].row
         previous: Index = search.frames[step - 1].row if step > 0 else -1
-        late: Index = program.edges[edge].late
-        late_end: Index = program.edges[edge].late_end
-        if not hold(program, search, late, late_end, row, previous, step, final):
+        if not hold(program, search, program.edges[edge].late, row, previous, step):
             return False
         guard: Index = program.edges[edge].guard
         if (
             step > 0
             and program.guards[guard].relations < program.guards[guard].relations_end
-            and not is_free_between(program, search, guard, row, previous, step, final)
+            and not is_free_between(program, search, guard, row, previous, step)
         ):
             return False
     return True
@@ -264,18 +262,11 @@ def is_match(program: Program, search: Search) -> cython.bint:
 
 @cython.nogil
 def is_free_around(
-    program: Program,
-    search: Search,
-    edge: Index,
-    first: cython.longlong,
-    state: Index,
-    last: cython.longlong,
-    final: Index,
+    program: Program, search: Search, edge: Index, first: Index, state: Index, last: Index
 ) -> cython.bint:
     """Return whether NOT before and after a match lets it be one.
 
-    It begins with row `first` by an edge, and ends with row `last` in a state; `final` is the row
-    of the registers with all of its events.
+    It begins with row `first` by an edge, and ends with row `last` in a state.
     """
     first_row: Index = search.first_row
     guard: Index = program.edges[edge].guard
@@ -285,12 +276,11 @@ def is_free_around(
             start: cython.longlong = search.values.integers[TIME, last] - search.within
             lowest = search.values.integers[MOMENT, first_at(search, first_row, last, start)]
         before: cython.longlong = last_before(search, first)
-        if not is_free(program, search, guard, lowest - 1, before, first, 0, final):
+        if not is_free(program, search, guard, lowest - 1, before, first, 0):
             return False
     guard = program.states[state].guard
     moment: cython.longlong = search.values.integers[MOMENT, last]
-    highest: cython.longlong = search.highest
-    return is_free(program, search, guard, moment, highest, -1, final, final)
+    return is_free(program, search, guard, moment, search.highest, -1, search.final)
 
 
 @cython.nogil

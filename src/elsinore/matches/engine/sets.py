@@ -34,7 +34,7 @@ FIRST_ONE = cython.declare(cython.int, 1)  # the row of registers with the first
 class Sets:
     """Rows whose sets are listed, and the state of the listing.
 
-    `rows` [row, column] has the columns of `windows.list_windows`. `known` [condition] is 1 for
+    `rows` [row, column] has the columns of `windows.due_windows`. `known` [condition] is 1 for
     those that read the first event alone. `listed` [n] is filled with row, event and state.
     `marks` [node]; `beside` [node] is the next marked node of its state, `first` that of the row;
     its events are `event` to before `stop`.
@@ -199,11 +199,10 @@ def leads(
     """Return whether an event may follow another by an edge in some match of the row."""
     if not may_follow(program, search, edge, current, previous):
         return False
-    for place in range(program.edges[edge].far, program.edges[edge].far_end):
+    checks: Index = program.edges[edge].far
+    for place in range(program.checks[checks].begin, program.checks[checks].end):
         number: Index = program.conditions.lists[place]
-        if not sets.known[number]:
-            continue
-        if not hold(program, search, place, place + 1, current, previous, FIRST_ONE, FIRST_ONE):
+        if sets.known[number] and not hold(program, search, number, current, previous, FIRST_ONE):
             return False
     return True
 
@@ -212,10 +211,10 @@ def leads(
 def may_end(program: Program, search: Search, sets: Sets, node: Index) -> cython.bint:
     """Return whether a match of a row may end with a node: NOT at its beginning and at its end."""
     state: Index = search.nodes[node].state
-    first: cython.longlong = sets.rows[sets.next_row, BEGINS]
-    last: cython.longlong = search.events[search.nodes[node].event].row
+    first: Index = sets.rows[sets.next_row, BEGINS]
+    last: Index = search.events[search.nodes[node].event].row
     return program.states[state].ends and is_free_around(
-        program, search, sets.first_edge, first, state, last, FIRST_ONE
+        program, search, sets.first_edge, first, state, last
     )
 
 

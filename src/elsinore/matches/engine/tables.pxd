@@ -6,6 +6,7 @@ cdef class Program:
     cdef public int[::1] class_states
     cdef public State[::1] states
     cdef public Edge[::1] edges
+    cdef public Checks[::1] checks
     cdef public Conditions conditions
     cdef public Guard[::1] guards
     cdef public Way[::1] ways
@@ -24,7 +25,6 @@ cdef class Program:
     cdef public long long failed_row
     cdef public int first_edges
     cdef public int final
-    cdef public int final_end
     cdef public int strategy
     cdef public int is_deferred
     cdef public int decides_early
@@ -79,7 +79,7 @@ cdef class Search(Registers):
     cdef public long long gap_last
     cdef public long long gap_next
     cdef public long long gap_before
-    cdef public long long gap_final
+    cdef public long long final
     cdef public int all_rows
     cdef public int is_new
     cdef public int from_event

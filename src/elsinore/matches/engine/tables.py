@@ -2,7 +2,7 @@
 
 Ranges are a first place and the one behind the last: the edges from state s are
 `edges[states[s].edges]` to before `edges[states[s].edges_end]`; those that begin a match come
-first. Lists of conditions are ranges of `Conditions.lists`.
+first. Lists of conditions are ranges of `Conditions.lists`, by their place in `checks`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ NO_ROWS = np.zeros((0, 0), np.int64)
 
 
 STATE = struct(
-    i4="edges edges_end first_edge ends guard updates updates_end early early_end "
-    "deadlines deadlines_end"
+    i4="edges edges_end first_edge ends guard updates updates_end early deadlines deadlines_end"
 )
 EDGE = struct(
-    i4="source target near near_end far far_end late late_end guard unless is_plain order bucket "
-    "limits limits_end early early_end"
+    i4="source target near far late guard unless is_plain early order bucket limits limits_end"
 )
+CHECKS = struct(i4="begin end")
 GUARD = struct(i4="is_free ways ways_end relations relations_end")
 WAY = struct(i4="negatives negatives_end")
 UPDATE = struct(i4="kind register column is_whole source width")
@@ -38,8 +37,7 @@ INITIAL = struct(f8="value", i4="register")
 ORDER = struct(i4="target place bound tree places")
 BUCKET = struct(i4="register rows")
 RELATION = struct(
-    i4="negative conditions conditions_end is_late bucket limits limits_end reads reads_end "
-    "listed listed_end"
+    i4="negative checks is_late reads reads_end bucket limits limits_end listed listed_end"
 )
 DEADLINE = struct(i8="ticks", i4="negative register")
 EVENT_CLASS = struct(i4="states states_end")
@@ -52,6 +50,7 @@ CURSOR = struct(i8="row place reference", i4="edge step")
 TABLES = {  # of a program
     "states": STATE,
     "edges": EDGE,
+    "checks": CHECKS,
     "guards": GUARD,
     "ways": WAY,
     "updates": UPDATE,
@@ -144,8 +143,8 @@ class Search(Registers):
     `highest`; with `all_rows` among all rows of the key.
 
     *The gap* in which NOT is looked for is after moment `gap_after` and up to row `gap_last`;
-    `gap_next` is the row of the event after it. Its relations read rows `gap_before` and
-    `gap_final` of the registers.
+    `gap_next` is the row of the event after it. Its relations read row `gap_before` of the
+    registers, and row `final` if the match is complete (else -1).
 
     *The partial match* has a frame for each event. Its registers are in row `depth` + 1, the events
     that may follow at cursor `depth` + 1. The longest match from an event, the `start`-th one, has
@@ -170,7 +169,7 @@ class Search(Registers):
         self.in_window = self.steps = 0
         self.too_many = 0.0
         self.built = self.depth = self.best_depth = self.best_event = -1
-        self.gap_after = self.gap_last = self.gap_next = self.gap_before = self.gap_final = -1
+        self.gap_after = self.gap_last = self.gap_next = self.gap_before = self.final = -1
         self.is_new = 1
         self.status = int(Status.DONE)
         self.limit = self.most = self.pause = self.budget = FOREVER

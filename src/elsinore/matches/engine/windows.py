@@ -3,9 +3,9 @@
 
 Without SLIDE a window of `within` begins with each event that may begin a match. With SLIDE a match
 is returned for each window that contains it. A match is returned when its last event is new; if it
-ends with NOT, when its window has passed. If times are uncertain, each event that may begin a match
-is searched alone, in each window that SLIDE lays out. A row in collapsed form is returned when its
-window has passed: `list_windows` lists those that are due.
+ends with NOT, when its window has passed. If times are uncertain, a window relative to a match is
+looked at as it grows (`elsinore.matches.engine.worlds`). A row in collapsed form is returned when
+its window has passed: `due_windows` lists those that are due.
 """
 
 from __future__ import annotations
@@ -16,24 +16,13 @@ import cython
 import numpy as np
 
 from elsinore.matches.arrays import Bools, Ints, Keys
-from elsinore.matches.engine.codes import (
-    BEGINS,
-    ENDS,
-    KEY_FIRST,
-    MOMENT,
-    TIME,
-    WINDOW,
-    Index,
-    Strategy,
-)
+from elsinore.matches.engine.codes import MOMENT, TIME, Index, Strategy
 from elsinore.matches.engine.graph import build, may_begin
-from elsinore.matches.engine.possible import FAR as _FAR
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import Program, Search, values_alone
+from elsinore.matches.engine.tables import Program, Search
+from elsinore.model.window import first_window, last_window
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-FAR = cython.declare(cython.longlong, _FAR)
-WINDOW_COLUMNS = 4  # of windows that are due
 
 
 @cython.nogil
@@ -78,16 +67,15 @@ def next_window(program: Program, search: Search) -> cython.bint:
         return False
     if not search.is_new and search.begin < search.begin_end:
         return True
-    if program.is_uncertain:
-        return next_beginning(search)
     if search.slide > 0:
         return next_slide(program, search)
-    if search.within >= 0:
+    if search.within >= 0 and not program.is_uncertain:
         return next_from_event(program, search)
     if not search.is_new:
         return False
     if (
-        program.is_deferred
+        search.within < 0
+        and program.is_deferred
         and not program.decides_early
         and search.keys[search.key].reached != FOREVER
     ):
@@ -153,13 +141,14 @@ def next_slide(program: Program, search: Search) -> cython.bint:
     number: Index = search.window_number + 1
     first: Index = search.from_event
     last: Index
+    longest: cython.longlong = search.worlds.longest if program.is_uncertain else 0
     if search.is_new:
         number = first_number(search, search.events[0].time)
     search.is_new = 0
     while True:
         start: cython.longlong = search.origin + number * search.slide
         end: cython.longlong = start + search.within
-        while first < search.event_count and search.events[first].time < start:
+        while first < search.event_count and search.events[first].time < start - longest:
             first += 1
         if first == search.event_count:
             break
@@ -176,15 +165,19 @@ def next_slide(program: Program, search: Search) -> cython.bint:
         if program.is_deferred:
             wanted = end > search.keys[search.key].passed
         if wanted:
-            end_row: Index = search.keys[search.key].end_row
-            low: Index = first_at(search, search.first_row, end_row, start)
             search.window_number = number
-            search.lowest = search.values.integers[MOMENT, low]
-            search.highest = first_at(search, low, end_row, end) - 1
             search.from_event = first
             search.begin = first
             search.begin_end = last + 1
             search.last = last
+            if program.is_uncertain:
+                search.worlds.window_begin = start
+                search.worlds.window_end = end - 1
+                return True
+            end_row: Index = search.keys[search.key].end_row
+            low: Index = first_at(search, search.first_row, end_row, start)
+            search.lowest = search.values.integers[MOMENT, low]
+            search.highest = first_at(search, low, end_row, end) - 1
             if program.strategy == Strategy.ANY:
                 build(program, search, first, last)
             return True
@@ -213,104 +206,31 @@ def first_event(search: Search, begin: Index, time: cython.longlong) -> Index:
     return begin
 
 
-@cython.nogil
-def next_beginning(search: Search) -> cython.bint:
-    """Set the window, and the event in it that a match is to begin with; return whether one is."""
-    search.last = search.event_count - 1
-    if search.is_new:
-        search.is_new = 0
-        search.begin = 0
-        search.window_number = 0
-        search.worlds.window_begin = -FAR
-        search.worlds.window_end = FAR
-        search.worlds.within = search.within
-        if search.slide > 0:
-            set_window(search, first_number(search, search.events[0].time))
-    while True:
-        if (
-            search.begin < search.event_count
-            and search.events[search.begin].time <= search.worlds.window_end
-        ):
-            search.begin_end = search.begin + 1
-            return True
-        if search.slide == 0:
-            return False
-        number: Index = search.window_number + 1
-        start: cython.longlong = search.origin + number * search.slide
-        search.begin = first_event(search, 0, start - search.worlds.longest)
-        if search.begin == search.event_count:
-            return False
-        time: cython.longlong = search.events[search.begin].time
-        if time >= start + search.within:  # an empty window: skip to the first with the event
-            number = first_number(search, time)
-        set_window(search, number)
-
-
-@cython.nogil
-def set_window(search: Search, number: Index) -> cython.void:
-    """Set the number of the window that SLIDE lays out, and its first and last time."""
-    search.window_number = number
-    search.worlds.window_begin = search.origin + number * search.slide
-    search.worlds.window_end = search.worlds.window_begin + search.within - 1
-    search.worlds.within = -1
-
-
-def list_windows(
-    search: Search, begins: cython.const_uchar[::1], rows: cython.longlong[:, ::1]
-) -> int:
-    """Fill `rows` with the windows that have ended since the last call.
-
-    There is one for each event of the window that may begin a match (`begins`). Returns their
-    number, also if `rows` has no room for them.
-    """
-    count: Index = 0
-    with cython.nogil:
-        while search.key < search.keys.shape[0]:
-            first_row: Index = search.keys[search.key].first_row
-            end_row: Index = search.keys[search.key].end_row
-            for row in range(first_row, end_row):
-                if not begins[row]:
-                    continue
-                time: cython.longlong = search.values.integers[TIME, row]
-                number: Index = 0
-                start: cython.longlong = time
-                if search.slide > 0:
-                    number = first_number(search, time)
-                    start = search.origin + number * search.slide
-                while start <= time:
-                    until: cython.longlong = FOREVER - 1
-                    if search.within >= 0:
-                        until = start + search.within - (1 if search.slide > 0 else 0)
-                    if until >= search.keys[search.key].reached:
-                        break
-                    if until >= search.keys[search.key].passed:
-                        if count < rows.shape[0]:
-                            rows[count, BEGINS] = row
-                            rows[count, WINDOW] = number
-                            rows[count, ENDS] = first_at(search, row, end_row, until + 1) - 1
-                            rows[count, KEY_FIRST] = first_row
-                        count += 1
-                    if search.slide == 0:
-                        break
-                    number += 1
-                    start += search.slide
-            search.key += 1
-    return count
-
-
-def due_windows(
-    search: Search, wholes: Ints, keys: Keys, window: Sequence[int], begins: Bools
-) -> Ints:
+def due_windows(wholes: Ints, keys: Keys, window: Sequence[int], begins: Bools) -> Ints:
     """Return the windows that have ended since the last call, one for each event in them.
 
     The event may begin a match (`begins`). Columns: its row, the window's number, the
     last row of the window, and the first row of the key.
     """
-    values = values_alone(np.zeros((0, 0)), wholes)
-    rows = np.empty((int(np.count_nonzero(begins)), WINDOW_COLUMNS), np.int64)
-    while True:
-        search.begin_at(values, keys, *window)
-        count = list_windows(search, begins.view(np.uint8), rows)
-        if count <= len(rows):
-            return rows[:count]
-        rows = np.empty((count, WINDOW_COLUMNS), np.int64)
+    within, slide, origin = window
+    rows = np.flatnonzero(begins)
+    times = wholes[TIME, rows]
+    numbers = np.zeros(len(rows), np.int64)
+    until = np.full(len(rows), FOREVER - 1) if within < 0 else times + within
+    if slide > 0:
+        first = first_window(times, within, slide, origin)
+        counts = np.maximum(last_window(times, slide, origin) + 1 - first, 0)
+        place = np.repeat(np.arange(len(rows)), counts)
+        rows = rows[place]
+        numbers = np.arange(len(rows)) - (np.cumsum(counts) - counts - first)[place]
+        until = origin + numbers * slide + within - 1
+    key = np.searchsorted(keys.first_row, rows, side="right") - 1
+    is_due = (until >= keys.passed[key]) & (until < keys.reached[key])
+    rows, numbers, until, key = (column[is_due] for column in (rows, numbers, until, key))
+    begin, end = rows, keys.end_row[key]
+    while np.any(begin < end):  # of rows up to the end of the window
+        middle = (begin + end) // 2
+        is_before = (begin < end) & (wholes[TIME].take(middle, mode="clip") <= until)
+        end = np.where(is_before, end, np.minimum(middle, end))
+        begin = np.where(is_before, middle + 1, begin)
+    return np.stack([rows, numbers, begin - 1, keys.first_row[key]], axis=1)
