@@ -3,6 +3,8 @@
 import re
 from collections import defaultdict
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -122,20 +124,45 @@ def test_the_newest_items_and_the_first_ad_have_more_than_their_share():
     assert seen.count(0) / len(seen) == pytest.approx(0.3, rel=0.1)
 
 
-@given(st.integers(0, 40), st.integers(1, 30))
-def test_there_is_a_tick_at_the_end_of_each_stretch_of_time(seed, seconds):
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+TIMES = [pa.timestamp(unit, zone) for unit in UNITS for zone in (None, "Asia/Kolkata")]
+
+
+@given(st.integers(0, 40), st.integers(1, 30), st.sampled_from([pa.int64(), *TIMES]))
+def test_there_is_a_tick_at_the_end_of_each_stretch_of_time(seed, seconds, kind):
     events = auctions(50, seed, rate=100.0)
-    ticked = with_ticks(events, seconds).to_pylist()
-    assert [row for row in ticked if row["type"] != "tick"] == events.to_pylist()
-    stretch = ticked[0]["time"].timestamp() // seconds
-    for row in ticked:
-        if row["type"] == "tick":
+    times = pc.cast(events["time"], kind if kind != pa.int64() else pa.timestamp("s"), safe=False)
+    events = events.set_column(events.column_names.index("time"), "time", times.cast(kind))
+    ticked = with_ticks(events, seconds)
+    without = ticked.filter(pc.not_equal(ticked["type"], "tick"))
+    assert without.to_pylist() == events.to_pylist()
+    length = seconds * (1 if kind == pa.int64() else UNITS[kind.unit])
+    moments = ticked["time"].cast(pa.int64()).to_pylist()
+    types = ticked["type"].to_pylist()
+    stretch = moments[0] // length
+    for moment, name in zip(moments, types, strict=True):
+        if name == "tick":
             stretch += 1
-            assert row["time"].timestamp() == stretch * seconds
+            assert moment == stretch * length
         else:
-            assert row["time"].timestamp() // seconds == stretch
-    assert ticked[-1]["type"] == "tick"
+            assert moment // length == stretch
+    assert types[-1] == "tick"
 
 
 def test_no_events_get_no_ticks():
     assert with_ticks(auctions(0), 1).num_rows == 0
+    without = pa.table({"time": pa.nulls(2, pa.timestamp("us")), "type": ["a", "b"]})
+    assert with_ticks(without, 1).equals(without)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"at": [1], "type": ["a"]}, "there is no column 'time'"),
+        ({"time": [1]}, "there is no column 'type'"),
+        ({"time": ["2024-01-01"], "type": ["a"]}, "the column 'time' is string"),
+    ],
+)
+def test_events_whose_seconds_are_unknown_get_no_ticks(columns, message):
+    with pytest.raises(InputError, match=message):
+        with_ticks(pa.table(columns), 1)
