@@ -49,7 +49,7 @@ from elsinore.model.pattern import walk as pattern_nodes
 from elsinore.model.query import Form
 from elsinore.operators import bind, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
-from elsinore.operators.planning import columns_read, query_warnings
+from elsinore.operators.planning import columns_named, columns_read, query_warnings
 from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
     CombineName,
@@ -636,7 +636,7 @@ class Workload:
         from elsinore.runtime.inputs import as_table, columns_to_convert, no_events  # noqa: PLC0415
 
         if isinstance(data, list) and not data:
-            data = no_events(columns_read(first) or (), options)
+            data = no_events(columns_named(first), options)
         if isinstance(data, str | Path):
             data, options = _read_place(data, request, options)
         few = None

@@ -121,6 +121,22 @@ def test_a_chain_of_no_values_has_none() -> None:
     assert (none.num_rows, none.column_names) == (0, ["time", "value"])
 
 
+def test_an_empty_list_has_the_columns_that_queries_of_all_kinds_name() -> None:
+    matches = "QUERY matches RETURN a.w, b.x PATTERN SEQ(A a, B b) WHERE upper(a.u) = b.x"
+    text = f"{TEXT} QUERY chain FROM detectors:chain; {matches}"
+    results = Workload.parse(text, python=[MODULE]).run([])
+    assert {name: result.column_names for name, result in results.items()} == {
+        "totals": ["k", "time", "value"],
+        "collected": ["time", "value"],
+        "trends": ["k", "window_start", "window_end", "count(*)"],
+        "chain": ["time", "value"],
+        "matches": ["a.w", "b.x"],
+    }
+    for query in (MODULE.totals, per_key(), MODULE.chain, MODULE.pipeline, SO_FAR):
+        assert query.run([]).num_rows == 0
+    assert MODULE.totals.run([], time="at", type="what").column_names == ["k", "at", "value"]
+
+
 def test_functions_receive_items_with_their_type() -> None:
     results = run("QUERY kinds FROM detectors:kinds; QUERY p FROM detectors:pipeline")
     assert results["kinds"].to_pylist()[-1]["value"] == "".join(events()["type"].to_pylist())

@@ -264,6 +264,14 @@ def test_unusable_events_stop_the_run(
         query.run(table, **options)
 
 
+@pytest.mark.parametrize("numbers", [[1, 2, 3], (0.5,), range(3)])
+def test_numbers_are_no_table_and_are_pointed_at_streams(numbers: Any) -> None:
+    query = qre.iterate1(qre.atom(), qre.sum())
+    for process in (query.run, query.start().take):
+        with pytest.raises(InputError, match=r"query\.start\(\)\.extend\(items\)"):
+            process(numbers)
+
+
 def test_times_as_text_are_ordered_by_time() -> None:
     times = ["2026-01-01T09:00:00Z", "2026-01-01T09:30:00+01:00", "2026-01-01T08:45:00.5Z"]
     found = qre.map(lambda item: item.v).run({"time": times, "v": [0, 1, 2]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ import pyarrow.compute as pc
 from elsinore.arrow import picked, to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.quantitative.check import check_keys, missing_attribute
+from elsinore.quantitative.kind import unit_of
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.runnable import NoValueWarning, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.streams import CHUNK
-from elsinore.runtime.inputs import as_table
+from elsinore.runtime.inputs import as_table, no_events
 from elsinore.runtime.keys import encode_keys
+from elsinore.runtime.options import RunOptions
 from elsinore.runtime.predicate_bits import bits, check_names, run_rows
 from elsinore.runtime.rate_mismatch import why_no_value
 from elsinore.runtime.schema import schema_of
@@ -47,7 +50,10 @@ def run(
     Raises QuerySemanticError if a predicate reads a missing attribute, InputError for events with
     a missing or invalid time, and for events without a type that the query requires.
     """
-    table = _with_type_column(as_table(data), type)
+    if isinstance(data, list) and not data:
+        attributes = unit_of(query, tuple(by), name="values").attributes
+        data = no_events(attributes, RunOptions(time=time, type=type))
+    table = _table(data, type)
     has_times = time in table.column_names
     if has_times:
         table = _in_order(table, time)
@@ -97,7 +103,7 @@ def take_rows(
     type: str = TYPE,  # noqa: A002 - the word for it
 ) -> pa.Table:
     """Push all rows of a table to a stream; return positions and values."""
-    table = _with_type_column(as_table(data), type)
+    table = _table(data, type)
     start = stream.position
     truths = bits(stream.streams.bits, table)
     output = stream.streams.take_rows(table, truths, last=stream.last)
@@ -111,7 +117,7 @@ def iterate_rows(
     type: str = TYPE,  # noqa: A002 - the word for it
 ) -> Iterator[tuple[int, Any]]:
     """Push the rows of a table to a stream, a batch at a time; yield positions and values."""
-    table = _with_type_column(as_table(data), type)
+    table = _table(data, type)
     for begin in range(0, table.num_rows, CHUNK):
         part = table.slice(begin, CHUNK)
         start = stream.position
@@ -121,8 +127,14 @@ def iterate_rows(
             yield start + place, value
 
 
-def _with_type_column(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for it
-    """Return a table whose types of events are in the column `type`."""
+def _table(data: object, type: str) -> pa.Table:  # noqa: A002 - the word for it
+    """Return events as a table whose types of events are in the column `type`."""
+    if isinstance(data, Sequence) and data and isinstance(data[0], Number):
+        raise InputError(
+            "These items are numbers and have no columns. query.start().extend(items) processes "
+            'items of any kind; tables have events, such as [{"time": 1, "value": 70}].'
+        )
+    table = as_table(data)
     if type == TYPE:
         return table
     if type not in table.column_names:

@@ -99,12 +99,17 @@ def specialize(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) 
 
 
 def columns_read(plan: Plan) -> frozenset[str] | None:
-    """Return the attributes of events that a plan's units read; None if that is not known yet.
-
-    SQL expressions are replaced by the attributes that they read.
-    """
+    """Return the attributes of events that a plan's units read; None if that is not known yet."""
     if not all(kind_in(unit.kind).knows_attributes(unit) for unit in plan.units):
         return None
+    return columns_named(plan)
+
+
+def columns_named(plan: Plan) -> frozenset[str]:
+    """Return the attributes that keys, conditions and columns of a plan's units name.
+
+    SQL expressions are replaced by the attributes that they read. Functions may read others.
+    """
     names = {name for unit in plan.units for name in unit.attributes}
     return frozenset(column for name in names for column in columns_of(name))
 

@@ -26,6 +26,7 @@ from elsinore.plan import Carried, Partition, PlanOptions, Travel, Unit
 from elsinore.plan.classes import classes_of
 
 if TYPE_CHECKING:
+    from elsinore.quantitative.conditions import Conditions
     from elsinore.quantitative.operator import Spec
     from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 
@@ -73,14 +74,13 @@ class Quantitative(Kind):
 
     def specialize(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return the unit with the columns that the query's functions read."""
-        from elsinore.quantitative.operator import ITEM, PART, SHOWN  # noqa: PLC0415 - the engine
+        from elsinore.quantitative.operator import ITEM, SHOWN  # noqa: PLC0415 - the engine
         from elsinore.quantitative.regex import TYPE  # noqa: PLC0415
         from elsinore.quantitative.target import attributes_of, value_type  # noqa: PLC0415
 
         spec = spec_of(unit)
         attributes = attributes_of(spec.query)  # None: functions may read all
         items = tuple(name for name in types if attributes is None or name in attributes)
-        parts = spec.conditions.parts
         item_types = tuple((name, _plain(types[name])) for name in items)
         value = value_type(spec.query, dict(item_types))
         if declared and value is None:
@@ -93,7 +93,7 @@ class Quantitative(Kind):
         if attributes is None or TYPE in attributes:
             items = tuple(dict.fromkeys((*items, TYPE)))
         columns = [Carried(f"{ITEM}{name}", name, Travel.RAW) for name, _ in item_types]
-        columns += [Carried(f"{PART}{n}", part, Travel.RAW) for n, part in enumerate(parts)]
+        columns += _condition_columns(spec.conditions)
         if spec.shown is not None:
             columns.append(Carried(SHOWN, spec.shown[0], Travel.RAW))
         spec = replace(spec, items=items, types=item_types, value=value)
@@ -237,9 +237,17 @@ def unit_of(
         types_of=(conditions.types,),
         partition=Partition(group_by=tuple(sorted(by))),
         classes=classes_of((kind, ()) for kind in conditions.types),
+        columns=tuple(_condition_columns(conditions)),
         keeps_all=True,
         spec=Spec(query, by, conditions, after=after),
     )
+
+
+def _condition_columns(conditions: Conditions) -> list[Carried]:
+    """Return the columns of the truth values of a query's conditions."""
+    from elsinore.quantitative.operator import PART  # noqa: PLC0415 - the engine
+
+    return [Carried(f"{PART}{n}", part, Travel.RAW) for n, part in enumerate(conditions.parts)]
 
 
 def spec_of(unit: Unit) -> Spec:
