@@ -133,6 +133,11 @@ def test_an_unknown_attribute_is_refused_with_the_nearest_and_all_there_are() ->
     assert text[error.span.start : error.span.stop] == "T.sped"
 
 
+def test_a_time_that_has_another_name_is_pointed_at() -> None:
+    with pytest.raises(QuerySemanticError, match=r"no attribute 'time'\. Times are in 'at'\."):
+        check("T.time > '2024-01-01'")
+
+
 def test_an_unknown_attribute_of_group_by_and_of_an_equivalence_is_refused() -> None:
     with pytest.raises(
         QuerySemanticError, match=r"The events have no attribute 'distrikt'.*'dist"

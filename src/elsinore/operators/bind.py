@@ -18,6 +18,7 @@ from elsinore.model.expression import Call
 from elsinore.model.query import Query
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.types import mistakes
+from elsinore.words import listed
 
 
 def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
@@ -75,6 +76,10 @@ def _unknown(
         )
     else:
         hint = did_you_mean(name, schema.names)
+    if name == "time" and not hint:  # of a run whose option `time` names another column
+        time_kinds = {AttributeKind.TIME, AttributeKind.TICKS}
+        times = [repr(column) for column, kind in schema.attributes if kind in time_kinds]
+        hint = f" Times are in {listed(times)}." if times else ""
     return QuerySemanticError(
         f"{owner} no attribute '{name}'.{hint} Attributes: {choices_text(schema.names)}.",
         span=span,
