@@ -53,16 +53,22 @@ class KilledSink(FilesSink):
 
 
 def stream_of(
-    folder: Path, sink: FilesSink, *, rows: int = 20, workload: Workload | None = None
+    folder: Path,
+    sink: FilesSink,
+    *,
+    rows: int = 20,
+    workload: Workload | None = None,
+    ends: bool = True,
+    **options: Any,
 ) -> LocalStream:
     """Return a stream that reads what is there, in micro-batches of so many rows, and ends."""
     return LocalStream(
         (workload or Workload.parse(TEXT)).live_planner(),
         FolderPlace(folder=str(folder / "in"), order="name"),
-        options_of(order_by="seq", lateness=2),
+        options_of(**{"order_by": "seq", "lateness": 2, **options}),
         Checkpoint(folder / "checkpoint"),
         sink,
-        pace=Pace(every=0.0, once=True, end_on_idle=0.0, limit=Limit(rows=rows)),
+        pace=Pace(every=0.0, once=True, end_on_idle=0.0 if ends else None, limit=Limit(rows=rows)),
     )
 
 
@@ -202,6 +208,28 @@ def test_a_checkpoint_of_the_other_engine_is_refused(tmp_path: Path) -> None:
     checkpoint.save_stream("spark", {"queries": {}})
     with pytest.raises(StateError, match="is of the engine spark"):
         stream_of(tmp_path, FilesSink(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"time": "seq"},
+        {"type": "g"},
+        {"time_unit": "ms"},
+        {"order_by": ()},
+        {"time_interval": ("time", "seq")},
+        {"time_granularity": "2 seconds"},
+    ],
+)
+def test_events_of_a_checkpoint_cannot_be_read_in_another_way(
+    tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    (tmp_path / "in").mkdir()
+    pq.write_table(drawn_events(Drawn(4)), tmp_path / "in" / "0.parquet")
+    stream_of(tmp_path, FilesSink(tmp_path / "out"), ends=False).run()
+    stream_of(tmp_path, FilesSink(tmp_path / "out"), ends=False)
+    with pytest.raises(StateError, match=f"checkpoint was made with {next(iter(changed))}="):
+        stream_of(tmp_path, FilesSink(tmp_path / "out"), ends=False, **changed)
 
 
 def test_a_changed_workload_continues_the_queries_that_it_kept(tmp_path: Path) -> None:

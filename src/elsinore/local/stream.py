@@ -276,7 +276,9 @@ class LocalStream:
             saved_run = bytes(parts["live"])
         changes = {name: getattr(options, name) for name in LENGTHS}
         changes["rejects"] = options.request.rejects
-        return resume(planner, saved_run, schema, changes, now=lambda: self._now)
+        live = resume(planner, saved_run, schema, changes, now=lambda: self._now)
+        options.refuse_other_reading(live.options.reading())
+        return live
 
     def _unfinished_plan(self) -> BatchPlan | None:
         """Return the plan of a micro-batch that was started but not finished, or None."""

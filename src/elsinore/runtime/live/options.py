@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.arrow import no_table
-from elsinore.errors import InputError, did_you_mean, option
+from elsinore.errors import InputError, StateError, did_you_mean, option
 from elsinore.model.clock import ROWS
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.live.durations import Length, seconds_of
@@ -32,6 +33,8 @@ READING = (
     "sharing",
     "granularity",
 )
+# Those of them by which the events in a state were read.
+FIXED = READING[: READING.index("rejects")]
 LENGTHS = ("lateness", "idle_timeout", "ahead")
 
 
@@ -77,6 +80,24 @@ class LiveOptions:
     def from_saved(cls, saved: Mapping[str, Any]) -> LiveOptions:
         """Return the options that `saved` returned."""
         return options_of(**{name: saved[name] for name in (*READING, *_live_names())})
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options by which events are read, as JSON values."""
+        saved = self.saved()
+        values: dict[str, Any] = json.loads(
+            json.dumps({name: saved[name] for name in FIXED}, default=str)
+        )
+        return values
+
+    def refuse_other_reading(self, before: Mapping[str, Any]) -> None:
+        """Raise StateError if the events of a checkpoint were read by other options, `before`."""
+        for name, value in self.reading().items():
+            if before.get(name) != value:
+                raise StateError(
+                    f"The checkpoint was made with {name}={before.get(name)!r}, and this run has "
+                    f"{name}={value!r}, by which the events in the state were read. Use the "
+                    "same, or a new checkpoint."
+                )
 
     def changed(self, changes: Mapping[str, Any]) -> LiveOptions:
         """Return the options with some changed.

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.connectors.checkpoint import Checkpoint
-from elsinore.errors import StateError
 from elsinore.runtime.live import (
     Change,
     LiveOptions,
@@ -30,8 +29,6 @@ from elsinore.saved_states import reading_state, schema_from_bytes
 OWNER = "the checkpoint of a stream"
 ENGINE = "spark"
 BUCKETS = 16  # by default; each is a value in Spark's state, with a fixed cost per micro-batch
-# Options for reading events, which cannot change because the state depends on them.
-FIXED = ("time", "type", "time_unit", "time_interval", "time_granularity", "order_by")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +94,7 @@ def _continue(
             for number, described in saved_generations.items()
         }
     bucket_total = before_buckets if buckets is None else buckets
-    _refuse_other_reading(reading, options)
+    options.refuse_other_reading(reading)
     query_changes = changes_between(before, planner.meanings)
     if greatest is None:  # no event has come
         query_changes = {
@@ -181,21 +178,6 @@ def _save(
             "buckets": continuation.buckets[max(continuation.buckets)],
             "generations": descriptions,
             "ended": continuation.ended,
-            "reading": _reading(options),
+            "reading": options.reading(),
         },
     )
-
-
-def _reading(options: LiveOptions) -> dict[str, Any]:
-    saved = options.saved()
-    return {name: repr(saved[name]) for name in FIXED}
-
-
-def _refuse_other_reading(before: Mapping[str, Any], options: LiveOptions) -> None:
-    for name, value in _reading(options).items():
-        if before.get(name) != value:
-            raise StateError(
-                f"The checkpoint was made with {name}={before.get(name)}, and this run has "
-                f"{name}={value}, by which the events in the state were read. Use the "
-                "same, or a new checkpoint."
-            )
