@@ -396,7 +396,10 @@ def kind_mismatch(node: Expression, kind: AttributeKind, required: AttributeKind
     if required is TEXT:
         return f"LIKE is for text, and this is {actual}."
     if required is NUMBER:
-        return f"A number is needed here, and this is {actual}."
+        casts = ""
+        if kind is TEXT and isinstance(node, Attribute):
+            casts = " CAST(x AS TIMESTAMP) makes text a time, and CAST(x AS DOUBLE) a number."
+        return f"A number is needed here, and this is {actual}.{casts}"
     example = ""
     is_column = isinstance(node, Attribute) and not isinstance(node.name, ComputedName)
     if isinstance(node, Attribute) and is_column and kind is not AttributeKind.NESTED:
