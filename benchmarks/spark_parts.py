@@ -89,7 +89,7 @@ def _in_python(task: object) -> dict[str, float]:
     found = dict.fromkeys(["read", "classify", "pack", "merge", "operator"], 0.0)
     by_target: dict[int, list[pa.Array]] = {}
     for groups in task.splits:
-        found["read"] += _spent(read(groups, task.columns, task.coded, task.condition))
+        found["read"] += _spent(read(groups, task.columns, task.dictionary_columns, task.condition))
         start = time.process_time()
         events = list(task.selected(groups))
         found["classify"] += time.process_time() - start

@@ -104,7 +104,7 @@ def results(
         splits=tuple(map(tuple, parts)),
         columns=columns,
         names={name: name for name in names},
-        coded=frozenset(),
+        dictionary_columns=frozenset(),
         condition=None,
         units=units,
         options=options,
