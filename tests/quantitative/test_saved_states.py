@@ -418,6 +418,25 @@ def test_a_state_of_another_machine_is_rejected(state: object) -> None:
         query.load(seal(SAVED_BY, fingerprint(query.stages), saved))
 
 
+@pytest.mark.parametrize(
+    "window",
+    [
+        qre.sliding(qre.atom(~S), 3, qre.count()),
+        qre.sliding(qre.atom(~S, lambda m: m.value), 3, 0, lambda total, value: total + value),
+        qre.approx_count_in_window(qre.atom(~S, lambda m: m.value), 3, lambda v: v > 1, 0.5),
+    ],
+)
+def test_the_value_of_a_window_before_another_part_is_saved(window: Any) -> None:
+    query = qre.split(window, qre.atom(S), qre.atom(S), lambda value, _, __: value)
+    items = [*({"type": "M", "value": v} for v in (1, 2, 3, 4)), {"type": "s"}, {"type": "s"}]
+    whole = query.start().extend(items)
+    for cut in range(len(items)):
+        stream = query.start()
+        stream.extend(items[:cut])
+        places, values = query.load(stream.save()).extend(items[cut:])
+        assert ([cut + place for place in places], values) == whole
+
+
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_a_state_is_loaded_from_any_type_of_bytes(kind: Callable[[bytes], bytes]) -> None:
     stream = inverse_of_last().start()

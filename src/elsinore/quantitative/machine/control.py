@@ -127,7 +127,7 @@ class Program:
             None
             if stack is None
             else tuple(
-                _saved(below, built(pattern, memory, begin))
+                _saved(_window_of(place, below), built(pattern, memory, begin))
                 for below, pattern in zip(place.below, stack, strict=True)
             )
             for place, stack in zip(self.layout.atoms, control.waiting, strict=True)
@@ -140,7 +140,7 @@ class Program:
             None
             if stack is None
             else tuple(
-                _pattern(values, _restored(below, value))
+                _pattern(values, _restored(_window_of(place, below), value))
                 for below, value in zip(place.below, stack, strict=True)
             )
             for place, stack in zip(self.layout.atoms, stacks, strict=True)
@@ -316,17 +316,26 @@ def _pattern(values: list[Any], value: Any) -> Any:
     return len(values) - 1
 
 
-def _saved(place: Place, value: Any) -> Any:
-    """Return what is saved of a value on a stack, which a place gave."""
-    window = getattr(place.node, "window", None)
+def _window_of(atom: Place, below: Place) -> Any:
+    """Return the window around an atom whose state a place put on the atom's stack, else None.
+
+    A window that is an earlier part of a `split` put its value there.
+    """
+    around = atom.parent
+    while around is not None and around is not below:
+        around = around.parent
+    return None if around is None else getattr(around.node, "window", None)
+
+
+def _saved(window: Any, value: Any) -> Any:
+    """Return what is saved of a value on a stack, the state of a window if there is one."""
     if isinstance(window, Sliding):
         return compact(window, value)
     return value.to_tuple() if isinstance(window, ExponentialHistogram) else value
 
 
-def _restored(place: Place, value: Any) -> Any:
-    """Return the value on a stack of what was saved of it. Raises ValueError for another one."""
-    window = getattr(place.node, "window", None)
+def _restored(window: Any, value: Any) -> Any:
+    """Return the value of what was saved of it. Raises ValueError for what is none of a window."""
     return window.empty.restored(value) if isinstance(window, ExponentialHistogram) else value
 
 
