@@ -345,11 +345,20 @@ def _contains(listed: pa.Array, value: pa.Array) -> pa.Array:
 def _in_list(
     value: pa.Array | pa.Scalar, choices: list[bool | int | float | str | None]
 ) -> pa.Array | pa.Scalar:
-    nan_as_null = [choice for choice in choices if choice is not None]
+    """Return whether values are among constants, null if that is unknown.
+
+    Texts are looked up by hashing, other constants compared one by one.
+    """
+    known = [choice for choice in choices if choice is not None]
     verdict: pa.Array | pa.Scalar = to_scalar(False)
-    for choice in nan_as_null:
-        element, chosen = _comparable_operands(value, to_scalar(engine_constant(choice)))
-        verdict = pc.or_kleene(verdict, pc.equal(*_signed(element, chosen)))
-    if len(nan_as_null) < len(choices):
+    is_text = pa.types.is_string(value.type) or pa.types.is_large_string(value.type)
+    if is_text and known and all(isinstance(choice, str) for choice in known):
+        found = pc.is_in(value, to_arrow(known, value.type))
+        verdict = pc.if_else(pc.is_valid(value), found, to_scalar(None, pa.bool_()))
+    else:
+        for choice in known:
+            element, chosen = _comparable_operands(value, to_scalar(engine_constant(choice)))
+            verdict = pc.or_kleene(verdict, pc.equal(*_signed(element, chosen)))
+    if len(known) < len(choices):
         verdict = pc.or_kleene(verdict, to_scalar(None, pa.bool_()))
     return verdict

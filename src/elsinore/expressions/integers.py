@@ -34,7 +34,7 @@ def arithmetic(operator: Operator, left: Value, right: Value, *, signed: bool = 
     The result is int64; if an operand is unsigned and results exceed int64, it is uint64 (int64 and
     null if `signed`). Raises InputError if some results are negative and others 2^63 or more.
 
-    >>> combined(Operator.MUL, pa.array([3, 2**62]), pa.array([2, 2])).to_pylist()
+    >>> arithmetic(Operator.MUL, pa.array([3, 2**62]), pa.array([2, 2])).to_pylist()
     [6, None]
     """
     quick, exact = _COMPUTE[operator]
