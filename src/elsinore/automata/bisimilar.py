@@ -17,7 +17,7 @@ def merge_bisimilar(nfa: Nfa) -> Nfa:
     >>> a = Symbol("A")
     >>> moves = Transition(0, a, 1), Transition(1, a, 2), Transition(2, a, 2)
     >>> loop = Nfa(3, moves, frozenset({1, 2}))
-    >>> reduced(loop).states
+    >>> merge_bisimilar(loop).states
     2
     """
     nfa = nfa.trimmed()

@@ -136,7 +136,7 @@ def balance(splits: Sequence[Any], tasks: int) -> list[list[Any]]:
     >>> from elsinore.connectors.folder import FileSplit
     >>> sizes = [5, 1, 1, 1, 1, 1]
     >>> files = [FileSplit(path=str(n), size=0, modified=0, rows=n) for n in sizes]
-    >>> [[file.rows for file in task] for task in balanced(files, 2)]
+    >>> [[file.rows for file in task] for task in balance(files, 2)]
     [[5], [1, 1, 1, 1, 1]]
     """
     loads = [0] * max(1, min(tasks, len(splits)))

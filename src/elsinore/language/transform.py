@@ -481,9 +481,9 @@ def _is_bare(number: Number) -> bool:
 def _reference_by_position(texts: list[str]) -> tuple[Reference | None, int, int]:
     """Return the reference of the words between [ ], and its positions; None if invalid.
 
-    >>> _positioned(["i", "-", "2"]), _positioned(["len"])
+    >>> _reference_by_position(["i", "-", "2"]), _reference_by_position(["len"])
     ((<Reference.BACK: '[i-n]'>, 2, 0), (<Reference.LAST: '[LEN]'>, 0, 0))
-    >>> _positioned(["i", "-", "3", "..", "i", "-", "1"])
+    >>> _reference_by_position(["i", "-", "3", "..", "i", "-", "1"])
     (<Reference.RECENT: '[i-n..i-m]'>, 3, 1)
     """
     known = INDEXES.get(" ".join(texts))

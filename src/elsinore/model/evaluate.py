@@ -189,9 +189,9 @@ def _kind(value: Value) -> type:
 def compare(operation: Operator, left: Value | None, right: Value | None) -> bool | None:
     """Return the result of a comparison; None (unknown) for null and for values of two kinds.
 
-    >>> compared(Operator.LT, 2, 2.5), compared(Operator.LT, 2, "3"), compared(Operator.LT, 2, None)
+    >>> compare(Operator.LT, 2, 2.5), compare(Operator.LT, 2, "3"), compare(Operator.LT, 2, None)
     (True, None, None)
-    >>> compared(Operator.EQ, Decimal("0.1"), 0.1)  # exactly
+    >>> compare(Operator.EQ, Decimal("0.1"), 0.1)  # exactly
     False
     """
     if left is None or right is None or _kind(left) is not _kind(right):

@@ -64,9 +64,9 @@ def arithmetic(operator: Operator, left: object, right: object) -> Moment | Span
 
     Also None if the result is null: division by 0, infinity and NaN.
 
-    >>> computed(Operator.SUB, Moment(5_000), Moment(2_000))
+    >>> arithmetic(Operator.SUB, Moment(5_000), Moment(2_000))
     Span(nanoseconds=3000, fine=False)
-    >>> computed(Operator.DIV, Span(5_000), 2)
+    >>> arithmetic(Operator.DIV, Span(5_000), 2)
     Span(nanoseconds=3000, fine=False)
     """
     fine = any(isinstance(side, Moment | Span) and side.fine for side in (left, right))

@@ -385,7 +385,7 @@ def kind_text(kind: AttributeKind | None) -> str:
 def kind_mismatch(node: Expression, kind: AttributeKind, required: AttributeKind) -> str | None:
     """Return the message for a value that is not of the `required` kind; None if it is.
 
-    >>> misplaced(Literal(1), NUMBER, TRUTH)
+    >>> kind_mismatch(Literal(1), NUMBER, TRUTH)
     'A condition is true or false, and this is a number. Compare it with something.'
     """
     if kind is required or kind not in _TEXTS or (kind.is_numeric and required is NUMBER):
@@ -480,7 +480,7 @@ def _incomparable(
 def _conversion_hint(node: Expression, required: AttributeKind) -> str:
     """Return a hint for writing a constant as the kind that it is compared with.
 
-    >>> _as_the_other(Literal("5"), AttributeKind.NUMBER), _as_the_other(Literal(5), TEXT)
+    >>> _conversion_hint(Literal("5"), AttributeKind.NUMBER), _conversion_hint(Literal(5), TEXT)
     (' Write 5 without quotes.', " Write '5' in quotes.")
     """
     if isinstance(node, Duration) and required.is_numeric:

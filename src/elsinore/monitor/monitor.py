@@ -152,7 +152,7 @@ class WatchedSink:
 def value_text(value: Any) -> str:
     """Return a value of a result as text, truncated to `LONGEST_VALUE` characters.
 
-    >>> shown(3.0), shown(0.1 + 0.2), shown(None)
+    >>> value_text(3.0), value_text(0.1 + 0.2), value_text(None)
     ('3', '0.3', 'null')
     """
     if value is None:

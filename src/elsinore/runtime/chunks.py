@@ -44,7 +44,7 @@ def with_combined_chunks(table: pa.Table, names: Iterable[str], threads: int) ->
     Names without a column are ignored. With one thread the table is returned unchanged.
 
     >>> pieces = pa.table({"n": pa.chunked_array([[1], [2]]), "m": pa.chunked_array([[3], [4]])})
-    >>> [column.num_chunks for column in in_one_piece(pieces, ["n", "other"], 2).columns]
+    >>> [column.num_chunks for column in with_combined_chunks(pieces, ["n", "other"], 2).columns]
     [1, 2]
     """
     if threads == 1 or all(column.num_chunks < 2 for column in table.columns):

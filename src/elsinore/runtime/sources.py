@@ -274,7 +274,7 @@ def _spool_stdin() -> Path:
 def _sniff_suffix(head: bytes) -> str:
     """Return the suffix of a file's format, guessed from its first bytes.
 
-    >>> _sniffed(b'{"time": 1}'), _sniffed(b"time,type")
+    >>> _sniff_suffix(b'{"time": 1}'), _sniff_suffix(b"time,type")
     ('.jsonl', '.csv')
     """
     gzip_suffix = ""

@@ -155,7 +155,7 @@ def tied_events(
 def query_names_text(names: Sequence[str]) -> str:
     """Return some queries' names for a message, at most `SHOWN_QUERIES`.
 
-    >>> called_all(["q"]), called_all(["q", "r"])
+    >>> query_names_text(["q"]), query_names_text(["q", "r"])
     ('query q', 'queries q, r')
     """
     if len(names) == 1:
@@ -237,7 +237,7 @@ def finer_times(latest: int, kind: TimeKind, options: RunOptions) -> tuple[str, 
 def types_by_frequency(types: pa.Array) -> list[str]:
     """Return the types that events have, the most frequent first.
 
-    >>> types_seen(pa.array(["A", "B", None, "B"]))
+    >>> types_by_frequency(pa.array(["A", "B", None, "B"]))
     ['B', 'A']
     """
     type_counts = pc.value_counts(types.drop_null()).to_pylist()

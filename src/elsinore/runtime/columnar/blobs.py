@@ -74,7 +74,7 @@ def padding_rows(size: int, rows_per_task: int) -> int:
 
     rows_per_task: the rows that Spark passes to a task at once; 0 if it limits their bytes instead.
 
-    >>> rows_beside(TASK_BYTES // 4, 1000)
+    >>> padding_rows(TASK_BYTES // 4, 1000)
     250
     """
     return size * rows_per_task // TASK_BYTES

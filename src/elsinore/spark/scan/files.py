@@ -322,7 +322,7 @@ def batches_of_groups(groups: Sequence[RowGroup], rows: int) -> list[list[RowGro
     """Return lists of consecutive row groups with up to `rows` events.
 
     >>> groups = [RowGroup("f", n, 600_000, 1) for n in range(3)]
-    >>> [len(some) for some in together(groups, 1_500_000)]
+    >>> [len(some) for some in batches_of_groups(groups, 1_500_000)]
     [2, 1]
     """
     bundles: list[list[RowGroup]] = []
