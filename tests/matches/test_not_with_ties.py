@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from benchmarks.evaluations import ENGINE, EVALUATIONS, run_by
 
 import elsinore as el
+from support.small_arrays import interpret_evaluations
+
+
+@pytest.fixture(scope="module", autouse=True)
+def interpreted() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        interpret_evaluations(patch)
+        yield
+
 
 WAYS = (ENGINE, *EVALUATIONS)
 CASES = [  # pattern, second of each event, whether it is a match

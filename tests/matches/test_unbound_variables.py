@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -9,9 +10,18 @@ import pytest
 from benchmarks.evaluations import ENGINE, EVALUATIONS, run_by
 
 import elsinore as el
+from support.small_arrays import interpret_evaluations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module", autouse=True)
+def interpreted() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        interpret_evaluations(patch)
+        yield
+
 
 EVENTS = [
     {"time": 0.0, "type": "A", "v": 1.0, "id": "a"},
