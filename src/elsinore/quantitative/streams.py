@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -251,24 +251,18 @@ class Streams:
         Raises StateError for values that saved states do not support.
         """
         self.grow(count)
+        first = [program.begin()[0] for program in self.programs]
+        waiting = _waiting(first)
+        encoded = cache(lambda: self._encoded(first, first))
         is_open = np.zeros(self.count, bool)
         for code in range(self.count):
-            is_open[code] = not self._is_fresh(code)
-            if not is_open[code]:
+            if any(memory.controls[code] is not None for memory in self.memories):
+                stacks = self._stacks(code)
+                is_fresh = _waiting(stacks) == waiting
+                is_open[code] = not (is_fresh and self._encoded(stacks, stacks) == encoded())
+            if not is_open[code]:  # at most its position differs, which only messages show
                 self.forget(code)
         return np.flatnonzero(is_open).astype(np.int32)
-
-    def _is_fresh(self, code: int) -> bool:
-        """Return whether a stream continues as one that has taken no items.
-
-        Its position, which only messages show, may differ.
-        """
-        if all(memory.controls[code] is None for memory in self.memories):
-            return True
-        stacks, first = self._stacks(code), [program.begin()[0] for program in self.programs]
-        if _waiting(stacks) != _waiting(first):
-            return False
-        return self._encoded(stacks, stacks) == self._encoded(first, first)
 
     def save(self, code: int, last: Sequence[Any] = ()) -> bytes:
         """Return a stream's state, without line breaks, with the queries' last values.
