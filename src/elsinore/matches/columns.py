@@ -282,11 +282,11 @@ class ArrivedRows:
         if table is not None:
             self.append(table)
 
-    def take(self, name: str, numbers: Ints) -> Any:
-        """Return a column at some rows."""
+    def take(self, name: str, numbers: Ints, missing: Bools | None = None) -> Any:
+        """Return a column at some rows, null where `missing`."""
         columns = [whole(table.column(name)) for table in self._tables]
         if len(columns) == 1:
-            return _taken(columns[0], numbers)
+            return _taken(columns[0], numbers, missing)
         table = np.searchsorted(self._starts, numbers, side="right") - 1
         order = np.argsort(table, kind="stable")
         ends = np.searchsorted(table[order], np.arange(len(columns) + 1))
@@ -296,17 +296,17 @@ class ArrivedRows:
             if a < b
         ]
         if not parts:
-            return _taken(columns[0], numbers)
+            return _taken(columns[0], numbers, missing)
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order))
-        return _taken(pa.concat_arrays(parts), places)
+        return _taken(pa.concat_arrays(parts), places, missing)
 
 
 class EventColumns:
     """The attributes of the events that are searched, read by their rows.
 
-    An attribute is sorted by row when it is first read, as the events of a match have neighbouring
-    rows.
+    An attribute that is read more often than there are events is sorted by row first, as the events
+    of a match have neighbouring rows.
     """
 
     def __init__(
@@ -320,6 +320,7 @@ class EventColumns:
         self._keys, self._numbers = keys, numbers
         self._has_groups = has_groups
         self._ordered: dict[str, pa.Array] = {}
+        self._reads: dict[str, int] = {}
 
     def values(self, name: str, rows: Ints) -> pa.Array:
         """Return an attribute at some rows, null at those below 0."""
@@ -327,9 +328,13 @@ class EventColumns:
         if len(rows) and rows.min() < 0:
             missing = rows < 0
             rows = np.where(missing, 0, rows)
-        if name not in self._ordered:
-            self._ordered[name] = self._arrived.take(column_of(name), self._numbers)
-        return _decoded(_taken(self._ordered[name], rows, missing))
+        numbers = self._numbers
+        self._reads[name] = self._reads.get(name, 0) + len(rows)
+        if name not in self._ordered and self._reads[name] > len(numbers):
+            self._ordered[name] = self._arrived.take(column_of(name), numbers)
+        if name in self._ordered:
+            return _decoded(_taken(self._ordered[name], rows, missing))
+        return _decoded(self._arrived.take(column_of(name), numbers[rows], missing))
 
     def value(self, name: str, row: int) -> Any:
         """Return an attribute of one event."""
