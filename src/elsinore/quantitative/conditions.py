@@ -29,7 +29,7 @@ class Conditions:
     _uses: Any = field(init=False, repr=False, compare=False)  # by part: masks and their classes
 
     def __post_init__(self) -> None:
-        of_classes = [self.predicates.of_type(name) for name in (*self.types, None)]
+        of_classes = list(self.predicates.by_type.values())  # of all other types comes last
         uses: dict[Expression, dict[int, Any]] = {}
         for number, (_, conditions) in enumerate(of_classes):
             for mask, part in conditions:

@@ -32,7 +32,8 @@ _TYPE = Attribute(ITEM, TYPE)
 class Bits:
     """The predicates of a query with a bit each, and those with tests in plain Python.
 
-    types: those that conditions compare the type of an event with.
+    types: those that conditions compare the type of an event with; by_type: for each of them, and
+    for None, `of_type`.
     """
 
     predicates: tuple[Predicate, ...]
@@ -40,7 +41,7 @@ class Bits:
     types: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _masks: dict[Expression, int] = field(init=False, repr=False, compare=False)
     _tests: dict[Expression, Test] = field(init=False, repr=False, compare=False)
-    _by_type: dict[str | None, tuple[int, Masked]] = field(init=False, repr=False, compare=False)
+    by_type: dict[str | None, tuple[int, Masked]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         masks = {leaf.condition: 1 << place for place, leaf in enumerate(self.predicates)}
@@ -52,7 +53,7 @@ class Bits:
         ]
         object.__setattr__(self, "types", tuple(dict.fromkeys(types)))
         by_type = {name: self.of_type(name) for name in (*self.types, None)}
-        object.__setattr__(self, "_by_type", by_type)
+        object.__setattr__(self, "by_type", by_type)
 
     @property
     def kind(self) -> Any:
@@ -85,7 +86,7 @@ class Bits:
         lookup = lookup_of(item)
         kind = lookup(_TYPE) if self.types else ""
         if type(kind) is str:
-            bits, conditions = self._by_type.get(kind, self._by_type[None])
+            bits, conditions = self.by_type.get(kind, self.by_type[None])
         else:
             bits, conditions = 0, tuple((mask, each) for each, mask in self._masks.items())
         for mask, condition in conditions:
