@@ -62,11 +62,11 @@ class EventValues:
 
     def __init__(
         self,
-        compare: Mapping[str, Sequence[Any]],
+        compared: Mapping[str, Sequence[Any]],
         summed: Mapping[str, Sequence[Any]],
         ranks: Mapping[str, Sequence[int | None]],
     ) -> None:
-        self.compared = compare
+        self.compared = compared
         self._ranks = ranks
         self._summed = summed
         self._number = lru_cache(CACHED)(self._exact_number)

@@ -10,7 +10,7 @@ import pytest
 
 from elsinore.language import parse_workload
 from elsinore.operators import plan
-from elsinore.structs import as_bytes, struct, table
+from elsinore.structs import as_bytes, struct
 from elsinore.trends.kind import operator_class, spec_of
 from support.units import assert_close, unit_inputs
 from trends.engine.test_engine import stream, workload_text
@@ -62,7 +62,7 @@ def test_long_streams_go_on_from_saved_states(seed: int) -> None:
 
 def test_bytes_of_structs_do_not_depend_on_what_memory_held() -> None:
     kind = struct(f8="x", i4="n")
-    rows = table(kind, [(1.0, 2), (3.0, 4)])
+    rows = np.array([(1.0, 2), (3.0, 4)], kind)
     other = np.full(2 * kind.itemsize, 255, np.uint8).view(kind)
     for name in ("x", "n"):
         other[name] = rows[name]
